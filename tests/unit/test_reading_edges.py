@@ -33,6 +33,17 @@ READ: dict[str, Claims] = {
     "I have been using Ibotta for a while now.": [("sam", "uses", "Ibotta")],
     "I use Miro for sketches.": [("sam", "uses_for:sketches", "Miro")],
     "Alice majors in physics.": [("alice", "studies", "physics")],
+    "My manager is Mrs. Novak.": [("sam", "attr:manager", "Mrs. Novak")],
+    "I work for J. P. Morgan.": [("sam", "works_at", "J. P. Morgan")],
+    "My favourite author is J. R. R. Tolkien.": [("sam", "favourite_author", "J. R. R. Tolkien")],
+    "I work at Blue Harbor Inc. My brother lives in Graz.": [
+        ("sam", "works_at", "Blue Harbor Inc"),
+        ("sam's brother", "lives_in", "Graz"),
+    ],
+    '"I work for Siemens", said Tom.': [],
+    "'I live in Rome', says the postcard.": [],
+    "I live in the girls' old house in Rome, and 'my boss' is Tom.": [],
+    '"We moved to Rome," Tom wrote. I live in Graz.': [("sam", "lives_in", "Graz")],
 }
 
 
@@ -87,6 +98,8 @@ def test_no_rule_is_surer_than_sure() -> None:
 OF_ANOTHER_TOWN = (
     "> Nora moved to Graz.",
     "> Nora lives in Graz.\n\n> So they say.",
+    "> Nora lives in Graz.\n\nNice!",
+    "'My home is in Graz', says a postcard by Nora.",
     "No, Nora does not live in Graz.",
 )
 
@@ -99,6 +112,24 @@ async def test_a_quotation_and_a_denial_put_nothing_in_place_of_what_is_known(te
         assert done.evolutions == ()
         found = await memory.recall("Where does Nora live?")
     assert [found.hits[0].content, found.hits[0].state] == ["Nora lives in Lisbon.", umi.HitState.CURRENT]
+
+
+NO_REQUEST = (
+    ("I want to go rowing in the old boat.", "It forced me to let go of the old boat."),
+    ("I really know my way around rye bread.", "I really do not know my way around sourdough bread."),
+    ("You could install the server version of Fedora.", "Or install the server version, and then remove the desktop."),
+)
+
+
+@pytest.mark.parametrize(("before", "after"), NO_REQUEST)
+async def test_what_asks_nobody_to_forget_hides_nothing(before: str, after: str) -> None:
+    async with umi.Memory.open(":memory:") as memory:
+        await memory.remember(before, speaker="Sam", at=FRIDAY)
+        done = await memory.remember(after, speaker="Sam", at=FRIDAY + timedelta(days=7))
+        assert [one.reason for one in done.evolutions if one.acted] == []
+        await memory.remember("Please forget it.", speaker="Sam", at=FRIDAY + timedelta(days=8))
+        asked = await memory.remember(f"Please forget this: {before}", speaker="Sam", at=FRIDAY + timedelta(days=9))
+        assert [one.reason for one in asked.evolutions if one.acted] == ["asked to forget it"]
 
 
 @pytest.mark.parametrize(

@@ -278,6 +278,8 @@ def test_subject_key(name: str, key: str) -> None:
         ("Hello there. How are you? Fine!", ["Hello there.", "How are you?", "Fine!"]),
         ("Dr. Lee paid $3.50 vs. $4.00. Odd.", ["Dr. Lee paid $3.50 vs. $4.00.", "Odd."]),
         ('He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]),
+        ("I work at Acme Inc. My dog is old.", ["I work at Acme Inc.", "My dog is old."]),
+        ("I left Acme Inc. Europe last week.", ["I left Acme Inc. Europe last week."]),
         ("J. R. Tolkien wrote. We read.", ["J. R. Tolkien wrote.", "We read."]),
         ("Wait... what? yes", ["Wait... what?", "yes"]),
         ("one\ntwo\n\nThree", ["one\ntwo", "Three"]),

@@ -19,6 +19,7 @@ from umi._reading.model import read_verdict
 from umi._reading.model.contracts import EVOLVE, VERDICT_SCHEMA
 from umi._reading.model.prompts import build_detection_prompt
 from umi._reading.short_messages.fact import FORGET
+from umi._reading.short_messages.lexical_cues import asked_of
 from umi.errors import LLMError, UmiError
 from umi.limits import (
     CANDIDATES_PER_SLOT_COUNT_MAX,
@@ -254,9 +255,11 @@ def rejoin(tx: Transaction, writer: RelationWriter, entity: Entity) -> None:
 def _forgotten(tx: Transaction, new: Entity) -> list[Proposal]:
     """The older statement that a request to forget means, where the reader found none.
 
-    It is the speaker's earliest statement that contains the most words of the request.
+    It is the speaker's earliest statement that contains the most words of the request, among them one of those that follow
+    the asking ("... and then remove gnome"), where words follow.
     """
     wanted = frozenset(analyse(new.content)) - _REQUEST_WORDS
+    objects = frozenset(analyse(asked_of(new.content))) - _REQUEST_WORDS
     shared: list[tuple[int, Entity]] = []
     offered = candidates(tx, new)
     said = tx.episodes([new.episode_id, *(old.episode_id for old in offered)])
@@ -264,7 +267,10 @@ def _forgotten(tx: Transaction, new: Entity) -> list[Proposal]:
     for old in offered:
         if (said[old.episode_id].speaker, said[old.episode_id].role) != (mine.speaker, mine.role):
             continue
-        count = len(wanted & frozenset(analyse(f"{old.name} {old.content}")))
+        words = frozenset(analyse(f"{old.name} {old.content}"))
+        if objects and words.isdisjoint(objects):
+            continue
+        count = len(wanted & words)
         # A single shared word, or less than half of the request's words, is not enough to close something.
         if count >= max(_SHARED_LEAST, len(wanted) * _SHARED_SHARE):
             shared.append((count, old))

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from umi._core.guard import call_port
 from umi._core.validate import when
-from umi._reading.grammar.clauses import supposed
+from umi._reading.grammar.clauses import quoted, supposed
 from umi._reading.grammar.dates import DateSpan, find_dates
 from umi._reading.grammar.lexicon import words
 from umi._reading.grammar.slots import base_slot, type_of_slot
@@ -138,8 +138,12 @@ def extract_rules(
     begun = begun or _begin(episode, reader)
     text, statements = episode.content, list(begun.statements)
     facts = [] if begun.parsed is None else _short_facts(episode, known, begun.parsed)
-    conditions = _conditions(text) if facts else []
-    facts = [fact for fact in facts if _adds(fact, statements) and not any(fact.value in one for one in conditions)]
+    others = _not_asserted(text) if facts else []
+    facts = [
+        fact
+        for fact in facts
+        if _adds(fact, statements) and (fact.source or not any(fact.value in one for one in others))
+    ]
     if facts:
         # The reader of short messages finds no dates; it takes over those that the clause reader found for the same
         # value.
@@ -186,10 +190,10 @@ def _short_facts(episode: Episode, known: Known, parsed: Parsed) -> list[Message
     return read_parsed(parsed, (name, subject_key(name) or name), known)
 
 
-def _conditions(text: str) -> list[str]:
-    """What the sentences of a message only suppose."""
+def _not_asserted(text: str) -> list[str]:
+    """What the sentences of a message only suppose, or quote."""
     told = (tokenize(text, *span) for span in sentences(text))
-    return [found for tokens in told if (found := supposed(text, tokens))]
+    return [found for tokens in told if (found := supposed(text, tokens) or quoted(text, tokens))]
 
 
 def _adds(fact: MessageFact, statements: Sequence[Statement]) -> bool:

@@ -39,6 +39,8 @@ _ALWAYS_UNREAL: Final = re.compile(
 )
 _CLAUSE_UNREAL: Final = frozenset({"maybe", "perhaps", "probably", "possibly", "almost", "nearly"})
 _QUOTES: Final = {'"': '"', "“": "”", "«": "»", "「": "」"}
+_SINGLE_QUOTES: Final = {"'": "'", "‘": "’"}
+_OF_HIMSELF: Final = frozenset({"i", "we", "my", "our"})
 _CLAUSE_TOKENS_MAX: Final = 80  # a longer clause is not read
 
 
@@ -69,7 +71,7 @@ def asserts(text: str, tokens: Tokens, start: int, end: int) -> bool:
     lowered = text[start:end].lower()
     if _ALWAYS_UNREAL.search(lowered):
         return False
-    return not _quoted(tokens)
+    return not quoted(text, tokens)
 
 
 def supposed(text: str, tokens: Tokens) -> str:
@@ -84,17 +86,19 @@ def supposed(text: str, tokens: Tokens) -> str:
     return text[tokens.start[opening] : tokens.end[border - 1]]
 
 
-def _quoted(tokens: Tokens) -> bool:
-    """Whether more than four words stand in quotation marks, which are then taken to be somebody else's."""
-    closing, opened = "", 0
+def quoted(text: str, tokens: Tokens) -> str:
+    """What stands in quotation marks and is taken to be somebody else's: more than four words, or what somebody says of himself. "" without it."""
+    closing, opened, of_himself = "", 0, False
     for place, low in enumerate(tokens.low):
         if closing and low == closing:
-            if place - opened > 5:
-                return True
+            if of_himself or place - opened > 5:
+                return text[tokens.start[opened] : tokens.end[place]]
             closing = ""
-        elif not closing and low in _QUOTES:
-            closing, opened = _QUOTES[low], place
-    return bool(closing) and len(tokens) - opened > 5
+        elif not closing and (low in _QUOTES or low in _SINGLE_QUOTES):
+            of_himself = tokens.at(place + 1) in _OF_HIMSELF
+            if of_himself or low in _QUOTES:  # others may be apostrophes
+                closing, opened = _QUOTES.get(low) or _SINGLE_QUOTES[low], place
+    return text[tokens.start[opened] : tokens.end[-1]] if closing and len(tokens) - opened > 5 else ""
 
 
 def hearsay(tokens: Tokens, clause: Clause) -> bool:

@@ -37,6 +37,9 @@ from umi._reading.grammar.values import parse_number
 _PHRASE_WORDS_MAX: Final = 8
 _LIST_ITEMS_MAX: Final = 8
 _CONNECTORS: Final = words("of de la the & del do di van der upon")  # lower-case words inside names
+_CUT_SHORT: Final = words(
+    "st mt ft dr mr mrs ms prof sgt capt gen rev hon"
+)  # what a name may begin with, before its full stop
 _CALENDAR: Final = frozenset(MONTHS) | frozenset(WEEKDAYS)
 _VALUE_STOPS: Final = (  # capitalised words that begin no name
     PRONOUNS
@@ -83,6 +86,13 @@ class Context:
         return self.text[self.tokens.start[start] : self.tokens.end[end - 1]] if end > start else ""
 
 
+def _is_within_name(tokens: Tokens, index: int) -> bool:
+    """Whether a full stop belongs to a name: "Mrs. Novak", "J. R. R. Tolkien"."""
+    before = tokens.at(index - 1)
+    is_short = before in _CUT_SHORT or (len(before) == 1 and tokens.word[index - 1].isupper())
+    return tokens.at(index) == "." and is_short and tokens.capital(index + 1)
+
+
 def name(context: Context, index: int, *, the: bool = False, comma: bool = False) -> tuple[str, int] | None:
     """A proper name at `index`, and the token after it; `the` allows an article, `comma` a region ("Paris, France")."""
     tokens = context.tokens
@@ -94,12 +104,7 @@ def name(context: Context, index: int, *, the: bool = False, comma: bool = False
         if (
             (tokens.capital(end) and tokens.at(end) not in (_PLACE_STOPS if end > index else _VALUE_STOPS))
             or (end > index and tokens.at(end) in _CONNECTORS and _named_later(context, end))
-            or (
-                end > index
-                and tokens.at(end) == "."
-                and tokens.at(end - 1) in {"st", "mt", "ft", "dr"}
-                and tokens.capital(end + 1)
-            )
+            or (end > index and _is_within_name(tokens, end))
             or (comma and end > index and tokens.at(end) == "," and _place_follows(context, end + 1))
         ):
             end += 1
@@ -235,7 +240,8 @@ def phrase_end(context: Context, index: int) -> int:
     end = index
     limit = min(context.end, index + _PHRASE_WORDS_MAX)
     starts = {span.span[0] for span in context.dates}
-    while end < limit and tokens.at(end) not in _HARD_STOPS and tokens.at(end) not in {",", "and", "or", "&"}:
+    stops = _HARD_STOPS | {",", "and", "or", "&"}
+    while end < limit and (tokens.at(end) not in stops or (end > index and _is_within_name(tokens, end))):
         if end > index and any(tokens.start[end] >= start for start in starts):
             break
         end += 1

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from umi._reading.grammar.lexicon import words
+from umi._reading.grammar.lexicon import NAME_STOPS, words
 
 # Candidates for the end of a sentence; `_is_end` decides. Possessive quantifiers (`++`, `*+`) prevent backtracking,
 # which keeps matching linear.
@@ -15,6 +15,8 @@ _ABBREVIATIONS: Final = words(
     "mr mrs ms dr prof st jr sr vs etc inc ltd co corp e.g i.e eg ie approx no nr fig al dept est mt ft sgt "
     "capt gen rev hon cf ca p.s a.k.a u.s u.k"
 )
+_MAY_END: Final = words("etc inc ltd co corp jr sr u.s u.k")  # of these, those that sentences end with, too
+_NEXT_WORD: Final = re.compile(r"\s*([^\W\d_]+)")
 _LAST_WORD: Final = re.compile(r"[^\s(\"“'‘]+$")
 # A number with thousands separators, a word (with inner hyphens, dots, slashes; "C++", "C#"), or one sign.
 _TOKEN: Final = re.compile(
@@ -115,6 +117,8 @@ def _is_end(text: str, match: re.Match[str]) -> bool:
     # A single letter is an initial ("J. Smith") unless the text ends here; "I" may end a sentence.
     if len(word) == 1 and word.isalpha() and word != "i":
         return not following
+    if word in _MAY_END and (begins := _NEXT_WORD.match(text, after)):
+        return begins.group(1).lower() in NAME_STOPS  # "Acme Inc. The office ...", and not "Acme Inc. Europe"
     return word not in _ABBREVIATIONS
 
 

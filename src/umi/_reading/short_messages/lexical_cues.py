@@ -36,7 +36,10 @@ _NOT_FORGET: Final = re.compile(
     r"\b(?:i|we|he|she|they|i'd|didn't|never|won't|can't|almost|don't(?! keep| remember| store| save| hold| retain| record| note| memor| log))\s+(?:forget|forgot|lose|drop|remove)\b"
     r"|\bdon't forget\b|\bdon't let me forget\b|\bforget about (?:it )?(?:.* being|.* as)\b"
     r"|\byou never know\b|\bdon't want to (?:lose|forget|drop)\b|\bif (?:you|i|we|they) (?:lose|drop|forget)\b|\bto (?:lose|drop|get rid of|remove|wipe) (?:some|old|stubborn|an?|weight)\b"
-    r"|\bdrop (?:the|your|me|us)\b[^.!?]{0,20}\bhere\b",
+    r"|\bdrop (?:the|your|me|us)\b[^.!?]{0,20}\bhere\b"
+    # What somebody does, or was made to do: "I really do not know", "it forced me to let go of it".
+    r"|\b(?:i|we|he|she|they|it) (?:really|honestly|actually|also|still|just|simply|probably) (?:do not|don't|dont|never) "
+    r"|\b(?:\w+ed|made|told|taught|got|led) (?:me|us|him|her|them) to (?:forget|delete|erase|lose|ditch|ignore|drop|remove|get rid|throw|take|let go)\b",
     _I,
 )
 # "the pull request to remove the port" tells of a proposal.
@@ -132,6 +135,12 @@ def asks_to_forget(text: str) -> bool:
     """Whether a sentence asks the assistant to forget something."""
     parts = (text[start:end].replace("’", "'") for start, end in sentences(text))
     return any(FORGET.search(part) and not _NOT_FORGET.search(part) and not proposes_to_remove(part) for part in parts)
+
+
+def asked_of(text: str) -> str:
+    """What follows the words that ask to forget something, in the same sentence."""
+    parts = [text[start:end].replace("’", "'") for start, end in sentences(text)]
+    return " ".join(part[found.end() :] for part in parts if (found := FORGET.search(part)) is not None)
 
 
 def _found(text: str) -> Iterator[str]:

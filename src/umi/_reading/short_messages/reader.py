@@ -25,11 +25,11 @@ _QUOTATION: Final = re.compile(r"[\"“«][^\"“”«»]{24,}[\"”»]|(?:^|[:,
 
 
 def is_looked_into(text: str) -> bool:
-    """Whether a message is looked into at all: it is short, and not every line of it is quoted."""
+    """Whether a message is looked into at all: it is short, and no line of it is quoted."""
     return (
         len(text) <= SHORT_MESSAGE_CHARACTERS_MAX
         and sum(1 for _ in sentences(text)) <= SHORT_MESSAGE_SENTENCES_COUNT_MAX
-        and any(not line.startswith(">") for line in text.splitlines() if line.strip())
+        and not any(line.startswith(">") for line in text.splitlines())
     )
 
 
