@@ -1,12 +1,16 @@
 """Faults planted in what small worlds compute for themselves are found by them, soon, and a world that finds one is green without it."""
 
+import importlib
 import json
 import os
+import pkgutil
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+import umi_lab.mutation
+from umi.errors import InvalidInput
 from umi_lab.mutation.planted import Mutation
 from umi_lab.mutation.planted_small import SMALL
 from umi_lab.worlds.ledger.plan import make_small
@@ -18,6 +22,29 @@ FOUND_BY = Path(__file__).with_name("small_found_by.json")
 SEEDS = range(2_000, 2_100)
 REWRITES = os.environ.get("UMI_REWRITE_SEEDS") == "1"
 known = json.loads(FOUND_BY.read_text("utf-8")) if FOUND_BY.exists() else {}
+
+
+ALL = {
+    mutation.name: mutation
+    for module in pkgutil.iter_modules(umi_lab.mutation.__path__, "umi_lab.mutation.")
+    if module.name.rpartition(".")[2].startswith("planted")
+    for value in vars(importlib.import_module(module.name)).values()
+    if isinstance(value, tuple)
+    for mutation in value
+    if isinstance(mutation, Mutation)
+}
+
+
+def test_each_planted_fault_fits_the_code_as_it_is() -> None:
+    assert len(ALL) > 150
+    misfits = []
+    for mutation in ALL.values():
+        try:
+            with mutation.apply():
+                pass
+        except InvalidInput as error:
+            misfits.append(f"{mutation.name}: {error}")
+    assert misfits == []
 
 
 EVERY_EIGHTH = [  # the others are slow, all together

@@ -13,7 +13,7 @@ from umi.stores.sql.write import SqlTransaction
 from umi.stores.sqlite import clean, opening
 from umi_lab.mutation.planted import Mutation, Planted, both, edited, patched
 
-_TABLES: Final = '("labels", "mentions", "entities", "outbox", "vectors", "terms", "episodes")'
+_TABLES: Final = '("mentions", "entities", "outbox", "vectors", "terms", "episodes")'
 
 
 def _nothing(owner: type, method: str) -> Planted:

@@ -248,8 +248,8 @@ IN_TIME: Final[tuple[Mutation, ...]] = (
     Mutation(
         "fact-set-and-undone-by-halves",
         "Who takes a set fact back leaves the links that were made again for it.",
-        "umi._evolution.set_facts.undo",
-        partial(edited, set_facts, "undo", "Detector.CALLER, Detector.RELINK", "Detector.CALLER"),
+        "umi._evolution.set_facts.is_by_set_fact",
+        partial(edited, set_facts, "is_by_set_fact", "Detector.CALLER, Detector.RELINK", "Detector.CALLER"),
     ),
     Mutation(
         "undone-and-still-closed",
