@@ -451,8 +451,8 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
             edited,
             RelationEffects,
             "_closing",
-            'closes = self.resolved(row) == "new" and',
-            'closes = self.resolved(row) != "both" and',
+            'closes = row.resolved == "new" and',
+            'closes = row.resolved != "both" and',
         ),
     ),
     Mutation(

@@ -106,7 +106,7 @@ class RelationEffects:
         return {id_: self._entities[id_] for id_ in wanted if id_ in self._entities}
 
     def relations(self, entity_id: str) -> tuple[EvolutionRelation, ...]:
-        """All relations at either end of the entity that are not undone, by (created_at, id)."""
+        """All relations at either end of the entity that are not undone, as known at `known_at`, by (created_at, id)."""
         # Callers that know all ids in advance call `load` first and save a query each.
         if entity_id not in self._relations:
             self.load([entity_id])
@@ -171,7 +171,8 @@ class RelationEffects:
 
     def disputes(self, entity_id: str) -> tuple[EvolutionRelation, ...]:
         """The unsettled contradictions at either end."""
-        return tuple(row for row in self.relations(entity_id) if self._disputes(row))
+        contradictions = (row for row in self.relations(entity_id) if row.evolution_type is EvolutionType.CONTRADICT)
+        return tuple(row for row in contradictions if row.resolved is None)
 
     def sources(self, entity_id: str) -> tuple[str, ...]:
         """Ids of the entities it was derived from, directly."""
@@ -220,16 +221,6 @@ class RelationEffects:
             return row
         return replace(row, resolved=None, resolved_at=None, acted=False)
 
-    def resolved(self, row: EvolutionRelation) -> str | None:
-        """How a relation was resolved, as known at `known_at`."""
-        if self._known_at is not None and row.resolved_at is not None and row.resolved_at > self._known_at:
-            return None
-        return row.resolved
-
-    def _disputes(self, row: EvolutionRelation) -> bool:
-        """Whether a relation is an unsettled contradiction."""
-        return row.evolution_type is EvolutionType.CONTRADICT and self.resolved(row) is None
-
     def _closing(self, me: Entity, row: EvolutionRelation) -> ClosedInterval | None:
         """The end that a relation sets to the entity `me`; None when it sets none."""
         if me.valid_from is None:
@@ -238,10 +229,10 @@ class RelationEffects:
         known_since = row.created_at
         if row.evolution_type is EvolutionType.CONTRADICT or row.resolved is not None:
             known_since = row.resolved_at or row.created_at
-            loses_to_old = self.resolved(row) == "old" and row.target_id == me.id
+            loses_to_old = row.resolved == "old" and row.target_id == me.id
             if loses_to_old:
                 return ClosedInterval(row, me.valid_from, known_since, never_held=True)
-            closes = self.resolved(row) == "new" and row.source_id == me.id
+            closes = row.resolved == "new" and row.source_id == me.id
         else:
             closes = row.evolution_type is EvolutionType.UPDATE and row.acted and row.source_id == me.id
         if closes and row.nature is Nature.CORRECTED:

@@ -193,7 +193,7 @@ class StateResolver:
             episode_ids: Both episodes must be among these.
         """
         rows = self._updates_among(episode_ids, self._effects.relations)
-        rows = [row for row in rows if not row.acted and self._effects.resolved(row) is None]
+        rows = [row for row in rows if not row.acted and row.resolved is None]
         ends = self._effects.entities(row.target_id for row in rows)
         found = [row for row in rows if row.target_id in ends]
         # The id breaks ties, so the order is the same in every run.
