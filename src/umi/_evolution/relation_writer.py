@@ -114,7 +114,8 @@ class RelationWriter:
             proposal = _without_effect(proposal, older, newer)
         # Recording is idempotent, so work that is repeated after a failure writes nothing twice.
         source, target = proposal.source_id, proposal.target_id
-        for row in (*self.effects.relations(source), *self.effects.rows(source)):
+        standing_first = sorted(self.effects.rows(source), key=lambda row: row.undone_at is not None)
+        for row in standing_first:
             if (row.source_id, row.target_id) == (source, target) and _is_said(row, proposal):
                 return row
         # Staleness is computed along derive relations, which must not form a cycle.
@@ -238,17 +239,7 @@ class RelationWriter:
         """
         if any(is_bereavement(row) for row in self.effects.relations(entity_id)):
             return None
-        # A derive relation from the entity to itself: the source that it would start from no longer exists.
-        row = EvolutionRelation(
-            id=self._entropy.new_id("rel", self._now),
-            source_id=entity_id,
-            target_id=entity_id,
-            evolution_type=EvolutionType.DERIVE,
-            reason="what it was derived from was forgotten",
-            confidence=1.0,
-            created_at=self._now,
-            detector=Detector.ERASURE,
-        )
+        row = self._of_itself(entity_id, EvolutionType.DERIVE, "what it was derived from was forgotten", self._now)
         # Not `_put`: validity does not depend on it, and both ends are the same entity.
         self._tx.put_relation(row)
         self.effects.take(row)
@@ -259,19 +250,21 @@ class RelationWriter:
 
         Undoing the relation makes it hold.
         """
-        row = EvolutionRelation(
+        row = self._of_itself(entity_id, EvolutionType.CONTRADICT, "what it was refused for was forgotten", since)
+        self._put(replace(row, resolved="old", resolved_at=since))
+
+    def _of_itself(self, entity_id: str, kind: EvolutionType, reason: str, at: datetime) -> EvolutionRelation:
+        """A relation of an entity with itself, since the one that it would be with was deleted."""
+        return EvolutionRelation(
             id=self._entropy.new_id("rel", self._now),
             source_id=entity_id,
             target_id=entity_id,
-            evolution_type=EvolutionType.CONTRADICT,
-            reason="what it was refused for was forgotten",
+            evolution_type=kind,
+            reason=reason,
             confidence=1.0,
-            created_at=since,
+            created_at=at,
             detector=Detector.ERASURE,
-            resolved="old",
-            resolved_at=since,
         )
-        self._put(row)
 
     def carry_over(self, row: EvolutionRelation) -> None:
         """Write a relation of an earlier reading; one without an id gets its own. Validity is left to `review`.
