@@ -172,13 +172,8 @@ def evolve(
         reader: Reads older messages again that may have stated what the new one ends.
     """
     found = _candidates(tx, new)
-    place = statement_order(new)
     older = _before(new, found)
-    newer = sorted((e for e in found.values() if statement_order(e) > place), key=statement_order)
-    proposals = [
-        Proposal(v.related_id, new.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
-        for v in rules.judge(new, [entity for entity in older if _open_at(entity, new)])
-    ]
+    proposals = _judged(new, [entity for entity in older if _open_at(entity, new)])
     updated = next((p for p in proposals if p.evolution_type is EvolutionType.UPDATE), None)
     if updated is not None and writer.origin(new) is not Origin.USER and _repeats_outdated(new, _all_before(tx, new)):
         return [_refused(writer, updated)]
@@ -189,11 +184,8 @@ def evolve(
         ended := retroactive_supersession.unread(new, _all_before(tx, new))
     ):
         proposals += retroactive_supersession.closed(tx, new, ended, alike(tx, new), reader)
-    for successor in newer:
-        found_in = [
-            Proposal(new.id, successor.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
-            for v in rules.judge(successor, [new])
-        ]
+    for successor in _after(new, found):
+        found_in = _judged(successor, [new])
         proposals += found_in
         updates = any(p.evolution_type is EvolutionType.UPDATE for p in found_in)
         if updates and writer.may_change(new, successor):
@@ -236,19 +228,15 @@ def rejoin(tx: Transaction, writer: RelationWriter, entity: Entity) -> None:
 
     A relation that was undone is not made again.
     """
-    place = statement_order(entity)
-    newer = sorted((e for e in _candidates(tx, entity).values() if statement_order(e) > place), key=statement_order)
+    newer = _after(entity, _candidates(tx, entity))
     related = {row.target_id for row in writer.effects.rows(entity.id) if row.evolution_type is EvolutionType.UPDATE}
     for successor in newer:
-        updates = [v for v in rules.judge(successor, [entity]) if v.evolution_type is EvolutionType.UPDATE]
+        updates = [p for p in _judged(successor, [entity]) if p.evolution_type is EvolutionType.UPDATE]
         if not updates or updates[0].confidence < EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT or successor.id in related:
             continue
         if not writer.may_change(entity, successor):
             continue
-        best = updates[0]
-        writer.record(
-            Proposal(entity.id, successor.id, EvolutionType.UPDATE, best.reason, best.confidence, Detector.RULES)
-        )
+        writer.record(updates[0])
         return
 
 
@@ -294,10 +282,22 @@ _SHARED_SHARE = 0.5  # of the words of the request
 _ASKED = 0.7  # confidence, which acts
 
 
+def _judged(new: Entity, older: Sequence[Entity]) -> list[Proposal]:
+    """What the rules say a statement does to older ones, the surest first."""
+    verdicts = rules.judge(new, older)
+    return [Proposal(v.related_id, new.id, v.evolution_type, v.reason, v.confidence, Detector.RULES) for v in verdicts]
+
+
 def _before(new: Entity, found: Mapping[str, Entity]) -> list[Entity]:
     """Those of some statements, by id, that are older than a new one, the newest first."""
     place = statement_order(new)
     return sorted((one for one in found.values() if statement_order(one) < place), key=statement_order, reverse=True)
+
+
+def _after(old: Entity, found: Mapping[str, Entity]) -> list[Entity]:
+    """Those of some statements, by id, that are newer than an old one, the oldest first."""
+    place = statement_order(old)
+    return sorted((one for one in found.values() if statement_order(one) > place), key=statement_order)
 
 
 def _all_before(tx: Transaction, new: Entity) -> list[Entity]:
