@@ -12,7 +12,7 @@ import __future__
 import asyncio
 import inspect
 import textwrap
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -24,16 +24,15 @@ from umi._evolution import rules, states
 from umi._evolution.relation_effects import RelationEffects
 from umi._evolution.relation_writer import RelationWriter
 from umi._evolution.states import StateResolver
-from umi._reading.extract import ReadAhead
 from umi._reading.short_messages import classifier, decode, predict
 from umi._remember import admission, apply, ingest
 from umi._remember.admission import Admitted, Draft, RememberOptions, outbox_item, put_off
-from umi._remember.apply import Reading, ReadingWriter, Work, WrittenReading
+from umi._remember.apply import Embedded, Reading, ReadingWriter, Work, WrittenReading
 from umi._remember.ingest import Ingest
 from umi._remember.keys import message_key
 from umi._remember.outbox import OutboxWorker, Outcome
 from umi.errors import Closed, InvalidInput, StoreError
-from umi.ports import Matrix, ReplayRow, Transaction
+from umi.ports import ReplayRow, Transaction
 from umi.stores.index.search_index import NamespaceIndex
 from umi.stores.sql.cache import Execute, Head, IndexCache
 from umi.stores.sql.read import SqlSnapshot
@@ -162,13 +161,11 @@ def _outbox_before_vectors() -> Planted:
     async def in_two(
         self: OutboxWorker,
         items: Sequence[Work],
-        vectors: Mapping[str, Matrix] | None,
-        why: str,
+        embedded: Embedded,
         readings: Mapping[str, Reading] | None = None,
-        kept: Collection[str] = (),
-        begun: Mapping[str, ReadAhead] | None = None,
     ) -> WrittenReading:
-        settled = await write(self, items, vectors, why, readings, kept, begun)
+        settled = await write(self, items, embedded, readings)
+        vectors = embedded.vectors
         if vectors:
             await self._storage.write(lambda tx: tx.add_vectors(vectors))
         return settled
@@ -331,7 +328,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
             edited,
             ReadingWriter,
             "run",
-            "self._tx.put_outbox(replace(item, attempts=item.attempts + 1, reason=why))",
+            "self._tx.put_outbox(replace(item, attempts=item.attempts + 1, reason=embedded.why))",
             "self._tx.remove_outbox(episode.id)",
         ),
     ),
@@ -361,8 +358,8 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
             edited,
             ReadingWriter,
             "run",
-            "                episode.id in settled\n            )",
-            "                False\n            )",
+            "elif episode.id in settled:",
+            "elif False:",
         ),
     ),
     Mutation(

@@ -29,9 +29,9 @@ from umi._learning import Learner, Lessons
 from umi._reading.model import Conversation
 from umi._reading.value_mentions import mentions as value_mentions
 from umi._remember.admission import Admitted, RememberOptions, outbox_item
-from umi._remember.apply import recollect
+from umi._remember.apply import Embedded, recollect
 from umi._remember.ingest import Ingest, IngestedBatch, in_batches
-from umi._remember.outbox import Embedded, OutboxWorker, Outcome, waiting_work
+from umi._remember.outbox import OutboxWorker, Outcome, waiting_work
 from umi._remember.recalled_text import RecalledByNamespace
 from umi._retrieval import DualRetriever, Found, Query, history
 from umi.errors import StoreError, UmiError

@@ -10,8 +10,8 @@ both in one transaction.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from umi._core.stages import stage
@@ -31,6 +31,7 @@ from umi.limits import EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
 from umi.ports import Entropy, Matrix, Snapshot, Transaction, Vector
 from umi.ports.text_reader import TextReader
 from umi.types import (
+    Degradation,
     Detector,
     Entity,
     EntityType,
@@ -70,6 +71,25 @@ class Reading:
     vectors: Mapping[str, Vector]
 
 
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The vectors of some episodes.
+
+    Attributes:
+        vectors: Windows by episode id; None without an embedder, empty when the embedder failed.
+        why: Why vectors are missing, in words.
+        degraded: What was degraded.
+        kept: Ids of episodes whose vectors the store already holds.
+        begun: What was read ahead of the episodes, by id; without a model, which reads by itself.
+    """
+
+    vectors: dict[str, Matrix] | None
+    why: str = ""
+    degraded: tuple[Degradation, ...] = ()
+    kept: frozenset[str] = frozenset()
+    begun: Mapping[str, ReadAhead] = field(default_factory=dict)
+
+
 class ConcurrentChange(UmiError):  # noqa: N818 - an internal signal, not an error for callers
     """Another write changed the statements a model was asked about, so the model must be asked again."""
 
@@ -100,17 +120,13 @@ class ReadingWriter:
         self._entities: list[Entity] = []
         self._evolutions: list[EvolutionRelation] = []
         self._waiting: list[str] = []
-        self._begun: Mapping[str, ReadAhead] = {}
 
     @stage("write")
     def run(
         self,
         items: Sequence[Work],
-        vectors: Mapping[str, Matrix] | None,
-        why: str = "",
+        embedded: Embedded,
         readings: Mapping[str, Reading] | None = None,
-        kept: Collection[str] = (),
-        begun: Mapping[str, ReadAhead] | None = None,
         *,
         fresh: bool = False,
     ) -> WrittenReading:
@@ -118,44 +134,41 @@ class ReadingWriter:
 
         Args:
             items: Episodes, each with the outbox item that asks for its work.
-            vectors: Windows by episode id; None when there is no embedder. An episode without an entry keeps an outbox
-                item for its vectors.
-            why: Why vectors are missing; kept as the reason in the outbox item.
+            embedded: Their vectors, and what was read ahead in them. An episode without vectors, where there is an
+                embedder, keeps an outbox item for them, with the reason.
             readings: What a model read in an episode, by episode id. Episodes without an entry are read by rules.
-            kept: Ids of episodes whose vectors the store already holds.
-            begun: What was read ahead, by episode id.
             fresh: Whether this same transaction stored the episodes: they have neither statements nor outbox items yet.
 
         Raises:
             ConcurrentChange: When the statements a model was asked about have changed since.
         """
-        self._begun = begun or {}
+        vectors: Mapping[str, Matrix] | None = embedded.vectors
         settled: Mapping[str, Sequence[Entity]] = {}
         if not fresh:
             items, vectors = self._still_there(items, vectors)
             settled = self._tx.entities_of([episode.id for episode, _ in items])
         for episode, item in items:
+            reading = (readings or {}).get(episode.id)
             if item.again and episode.id in settled:
-                if episode.id not in (readings or {}):
+                if reading is None:
                     self._waiting.append(episode.id)  # only a model can read it again; the item stays
                     continue
-                self._read_again(episode, (readings or {})[episode.id], settled[episode.id])
-            elif (
-                episode.id in settled
-            ):  # read already: by another process or task in the meantime, or only its vectors were missing
+                self._read_again(episode, reading, settled[episode.id])
+            # Read already: by another process or task in the meantime, or only its vectors were missing.
+            elif episode.id in settled:
                 self._entities += settled[episode.id]
                 self._evolutions += _made_of(self._tx, settled[episode.id])
             else:
-                self._write_reading(episode, item, (readings or {}).get(episode.id))
+                self._write_reading(episode, item, reading, embedded.begun.get(episode.id))
             if vectors is None and episode.id in settled and not item.again:
                 self._waiting.append(episode.id)  # its vectors have to wait until the store is opened with an embedder
             elif vectors is not None and episode.id not in vectors:
                 self._waiting.append(episode.id)
-                self._tx.put_outbox(replace(item, attempts=item.attempts + 1, reason=why))
+                self._tx.put_outbox(replace(item, attempts=item.attempts + 1, reason=embedded.why))
             elif not fresh:
                 self._tx.remove_outbox(episode.id)
         if vectors:
-            self._tx.add_vectors({id_: rows for id_, rows in vectors.items() if id_ not in kept})
+            self._tx.add_vectors({id_: rows for id_, rows in vectors.items() if id_ not in embedded.kept})
         stand = _as_they_stand(self._tx, self._entities, self._writer.effects)
         return WrittenReading(stand, tuple(self._evolutions), tuple(self._waiting))
 
@@ -172,13 +185,11 @@ class ReadingWriter:
         self._waiting += [episode.id for episode, _ in items if episode.id in now and episode.id not in kept]
         return same, None if vectors is None else {id_: rows for id_, rows in vectors.items() if id_ in kept}
 
-    def _write_reading(self, episode: Episode, item: OutboxItem, reading: Reading | None) -> None:
+    def _write_reading(
+        self, episode: Episode, item: OutboxItem, reading: Reading | None, begun: ReadAhead | None
+    ) -> None:
         """Write the statements, aliases and relations of one episode that has not been read before."""
-        extracted = (
-            reading.extracted
-            if reading
-            else read_episode(self._tx, episode, item, self._reader, self._begun.get(episode.id))
-        )
+        extracted = reading.extracted if reading else read_episode(self._tx, episode, item, self._reader, begun)
         entities = extracted.result.entities
         if reading is not None and item.track_evolution:
             self._require_judged(episode, entities, reading)

@@ -23,9 +23,9 @@ from umi._remember.admission import (
     outbox_item,
     put_off,
 )
-from umi._remember.apply import ReadingWriter, Work
+from umi._remember.apply import Embedded, ReadingWriter, Work
 from umi._remember.keys import call_key, known_rows, message_key
-from umi._remember.outbox import Embedded, OutboxWorker, Outcome
+from umi._remember.outbox import OutboxWorker, Outcome
 from umi._remember.recalled_text import RecalledTexts
 from umi.limits import READ_AT_ONCE_CHARACTERS_MAX
 from umi.ports import Clock, Entropy, StorageBackend, Transaction
@@ -196,7 +196,7 @@ class Ingest:
             writer = self._worker.writer(tx, now)
         made = {episode.id for episode, _ in items}
         vectors = prepared.vectors and {id_: rows for id_, rows in prepared.vectors.items() if id_ in made}
-        outcome.add(writer.run(items, vectors, prepared.why, begun=prepared.begun, fresh=True))
+        outcome.add(writer.run(items, replace(prepared, vectors=vectors), fresh=True))
         return outcome
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -25,6 +25,7 @@ from umi._reading.model import Conversation, extraction
 from umi._remember.admission import embedding_text
 from umi._remember.apply import (
     ConcurrentChange,
+    Embedded,
     Reading,
     ReadingWriter,
     Work,
@@ -66,25 +67,6 @@ class Outcome:
         self.entities += settled.entities
         self.evolutions += settled.evolutions
         self.waiting += settled.waiting
-
-
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    """The vectors of some episodes.
-
-    Attributes:
-        vectors: Windows by episode id; None without an embedder, empty when the embedder failed.
-        why: Why vectors are missing, in words.
-        degraded: What was degraded.
-        kept: Ids of episodes whose vectors the store already holds.
-        begun: What was read ahead of the episodes, by id; without a model, which reads by itself.
-    """
-
-    vectors: dict[str, Matrix] | None
-    why: str = ""
-    degraded: tuple[Degradation, ...] = ()
-    kept: frozenset[str] = frozenset()
-    begun: Mapping[str, ReadAhead] = field(default_factory=dict)
 
 
 class OutboxWorker:
@@ -163,15 +145,15 @@ class OutboxWorker:
         """See `settle`. What is finished is taken from `left`, and told in `outcome`."""
         count = len(left)
         embedded = embedded or await self.embed(left)
-        vectors, why = embedded.vectors, embedded.why
         outcome.degraded |= dict.fromkeys(embedded.degraded)
         # Rules need no waiting, so all items share one transaction.
         if self._model is None:
-            outcome.add(await self._write(left, vectors, why, kept=embedded.kept, begun=embedded.begun))
+            outcome.add(await self._write(left, embedded))
             left.clear()
         while self._model is not None and left:
             work = left[0]
             # Each item is written with its own vectors only.
+            vectors = embedded.vectors
             mine = None if vectors is None else {id_: rows for id_, rows in vectors.items() if id_ == work[0].id}
             await self._settle_with(self._model, work, replace(embedded, vectors=mine), outcome)
             left.pop(0)
@@ -262,7 +244,6 @@ class OutboxWorker:
 
     async def _settle_with(self, model: Conversation, work: Work, embedded: Embedded, outcome: Outcome) -> None:
         """Process one item with a model; a failure of the model defers the item instead of raising."""
-        vectors, why = embedded.vectors, embedded.why
         try:
             outcome.add(await self._ask_and_write(model, work, embedded))
         except (LLMError, ConcurrentChange) as error:
@@ -272,9 +253,9 @@ class OutboxWorker:
             if _attempts(work[1], error) >= OUTBOX_ATTEMPTS_COUNT_MAX:
                 # `again` is cleared, so that an episode that was read before keeps its earlier reading.
                 given_up = (work[0], replace(work[1], again=False))
-                outcome.add(await self._write([given_up], vectors, why, kept=embedded.kept))
+                outcome.add(await self._write([given_up], embedded))
                 return
-            await self._storage.write(partial(self._defer, work=work, vectors=vectors, error=error))
+            await self._storage.write(partial(self._defer, work=work, vectors=embedded.vectors, error=error))
             outcome.waiting.append(work[0].id)
 
     async def _ask_and_write(self, model: Conversation, work: Work, embedded: Embedded) -> WrittenReading:
@@ -289,10 +270,10 @@ class OutboxWorker:
             ConcurrentChange: When other writes came between in every round.
         """
         episode, item = work
-        vectors, why, kept = embedded.vectors, embedded.why, embedded.kept
+        vectors = embedded.vectors
         if not item.again and await self._storage.read(lambda snapshot: bool(snapshot.entities_of([episode.id]))):
             # Read in the meantime, or only its vectors were missing: the model is not asked.
-            return await self._write([work], vectors, why, kept=kept)
+            return await self._write([work], embedded)
         extracted, near = await self._read(model, work, vectors)
         told = extracted.result.entities
         of_statements = await self._vectors_of(episode, told, vectors)
@@ -302,8 +283,9 @@ class OutboxWorker:
             if more:
                 # Vectors of statements are stored behind the windows of the text. A row that is a view of `mine` is the
                 # text's own window.
-                vectors = {episode.id: np.concatenate([mine, *(np.atleast_2d(row) for row in more)])}
-                kept = frozenset[str]()  # the stored vectors lack the new rows, so they are written again
+                rows = np.concatenate([mine, *(np.atleast_2d(row) for row in more)])
+                # The stored vectors lack the new rows, so they are written again.
+                embedded = replace(embedded, vectors={episode.id: rows}, kept=frozenset())
         judgement = Judgement()
         for attempt in range(1, LLM_EVOLVE_ROUNDS_COUNT_MAX + 1):
             if item.track_evolution:
@@ -313,7 +295,7 @@ class OutboxWorker:
                 judgement = await model_judge.relate(model, offered, judgement, item.attempts)
             try:
                 reading = Reading(extracted, judgement, of_statements)
-                return await self._write([work], vectors, why, {episode.id: reading}, kept)
+                return await self._write([work], embedded, {episode.id: reading})
             except ConcurrentChange:
                 if attempt == LLM_EVOLVE_ROUNDS_COUNT_MAX:
                     raise
@@ -366,20 +348,14 @@ class OutboxWorker:
         return found
 
     async def _write(
-        self,
-        items: Sequence[Work],
-        vectors: Mapping[str, Matrix] | None,
-        why: str,
-        readings: Mapping[str, Reading] | None = None,
-        kept: Collection[str] = (),
-        begun: Mapping[str, ReadAhead] | None = None,
+        self, items: Sequence[Work], embedded: Embedded, readings: Mapping[str, Reading] | None = None
     ) -> WrittenReading:
         """Run the second transaction for these items."""
         # The recorded time is taken before the wait for the write lock.
         now = self._clock.now()
 
         def write(tx: Transaction) -> WrittenReading:
-            return self.writer(tx, now).run(items, vectors, why, readings, kept, begun)
+            return self.writer(tx, now).run(items, embedded, readings)
 
         return await self._storage.write(write)
 
