@@ -128,11 +128,12 @@ class RelationEffects:
         closings = [closing for row in rows if row.part is None and (closing := self._closing(me, row))]
         return tuple(sorted(closings, key=lambda closing: (closing.valid_to, closing.known_since, closing.relation.id)))
 
-    def cuts(self, entity_id: str) -> tuple[ClosedInterval, ...]:
-        """The reasons why parts of the entity (`relation.part`) no longer hold; empty while all of it holds."""
+    def parts_over(self, entity_id: str, as_of: datetime | None) -> list[tuple[int, int]]:
+        """The parts of the entity (`relation.part`) that no longer hold, at a moment of the world or, for None, at all."""
         rows = [row for row in self.relations(entity_id) if row.part is not None and row.source_id == entity_id]
         me = self.entity(entity_id) if rows else None
-        return () if me is None else tuple(closing for row in rows if (closing := self._closing(me, row)))
+        over = [] if me is None else [(row.part, closing) for row in rows if (closing := self._closing(me, row))]
+        return [part for part, one in over if part is not None and (as_of is None or one.valid_to <= as_of)]
 
     def begins(self, entity_id: str) -> datetime | None:
         """Since when the entity holds: if it corrects others, since the earliest of them was thought to begin.

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from umi._core.invariants import check
 from umi._core.text import analyse
-from umi._evolution.relation_effects import ClosedInterval, RelationEffects
+from umi._evolution.relation_effects import RelationEffects
 from umi._evolution.relation_writer import statement_order
 from umi._evolution.set_facts import is_set
 from umi._evolution.trust import USUAL, Trust
@@ -86,7 +86,7 @@ class StateResolver:
     Args:
         snapshot: The store's state.
         view: The point of view; None is that of today.
-        ledger: A reader of relations on the same snapshot, to reuse what it has loaded; only for a view without
+        effects: A reader of relations on the same snapshot, to reuse what it has loaded; only for a view without
             `known_at`.
     """
 
@@ -262,25 +262,15 @@ class StateResolver:
         over, holding = [], []
         for standing in standings:
             start, end = standing.entity.span or (0, len(episode.content))
-            cuts = (
-                [
-                    (start + one.relation.part[0], start + one.relation.part[1])
-                    for one in self._cuts(standing.entity)
-                    if one.relation.part is not None
-                ]
-                if standing.shown
-                else []
-            )
             # A hidden statement is removed whole, a visible one only where parts of it are over.
-            over += cuts if standing.shown else [(start, end)]
-            if standing.shown:
-                holding += without((start, end), cuts)
+            if not standing.shown:
+                over.append((start, end))
+                continue
+            parts = self._effects.parts_over(standing.entity.id, self._view.as_of)
+            cuts = [(start + begin, start + stop) for begin, stop in parts]
+            over += cuts
+            holding += without((start, end), cuts)
         return held_text(episode.content, over, holding)
-
-    def _cuts(self, entity: Entity) -> list[ClosedInterval]:
-        """The parts of an entity that no longer hold at the view's moment."""
-        as_of = self._view.as_of
-        return [one for one in self._effects.cuts(entity.id) if as_of is None or one.valid_to <= as_of]
 
     def _successors(self, standing: StatementState, terms: frozenset[str]) -> list[str]:
         """Statements that replaced or contradict a matching statement (or the matching part of it), newest first.

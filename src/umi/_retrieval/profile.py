@@ -14,7 +14,7 @@ from datetime import date, datetime
 from typing import Final
 
 from umi._evolution import set_facts
-from umi._evolution.relation_effects import ClosedInterval, RelationEffects
+from umi._evolution.relation_effects import RelationEffects
 from umi._evolution.relation_writer import statement_order
 from umi._evolution.states import HIDDEN, StatementState, StateResolver, View
 from umi._evolution.trust import Trust
@@ -158,8 +158,7 @@ def _known(snapshot: Snapshot, said: Sequence[Entity], view: View) -> tuple[tupl
     told = (
         _fact(
             one,
-            effects.cuts(one.entity.id) if one.evolutions else (),
-            view,
+            effects.parts_over(one.entity.id, view.as_of) if one.evolutions else (),
             source,
             reasons.get(one.entity.id, ""),
         )
@@ -230,13 +229,13 @@ def _believed(snapshot: Snapshot, shown: Sequence[StatementState], trust: Trust)
     ]
 
 
-def _fact(standing: StatementState, cuts: Sequence[ClosedInterval], view: View, source: Source, reason: str) -> Fact:
+def _fact(standing: StatementState, over: Sequence[tuple[int, int]], source: Source, reason: str) -> Fact:
+    """A statement as a fact; `over` are its parts that no longer hold."""
     one, origin = statement_in_zone(standing.entity, source.zone), source.origin
     if one.slot:
         return Fact(set_facts.attribute_of(one), one.value, one.negated, one, standing.state, origin, reason)
     # What a model read is told in the words of the message that still hold, under what it is about.
-    over = [cut.relation.part for cut in cuts if view.as_of is None or cut.valid_to <= view.as_of]
-    words = held_text(one.content, [part for part in over if part is not None], ())
+    words = held_text(one.content, over, ())
     return Fact(one.name, words, one.negated, one, standing.state, origin)
 
 
