@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+from umi._erasure.beside import borrowable, packed
 from umi._remember.keys import message_of
 from umi.limits import ERASURE_SHOWN_COUNT_MAX
 from umi.ports import Snapshot, Transaction
-from umi.types import Entity, ErasurePreview
+from umi.types import ErasurePreview
 from umi.types.erasure_proof import ErasureProof, Needles, Sample, make_search, pieces
 
 
@@ -39,10 +39,10 @@ def contents(snapshot: Snapshot, salt: str) -> Contents:
 
     for row, _ in snapshot.scan_episodes():
         episode = row.episode
-        take(episode.content, episode.speaker, episode.session, episode.message_id, _packed(episode.metadata))
+        take(episode.content, episode.speaker, episode.session, episode.message_id, packed(episode.metadata))
         words.add(row.terms)
     for entity in snapshot.scan_entities():
-        take(*_texts(entity))
+        take(*borrowable(entity), entity.content, packed(entity.metadata))
     relations = keys = aliases = 0
     for relation in snapshot.scan_relations():
         take(relation.reason)
@@ -100,14 +100,3 @@ def preview_namespace(snapshot: Snapshot) -> ErasurePreview:
         "waiting": counted.waiting,
     }
     return ErasurePreview(tuple(first), (), aliases, (), counts, known=snapshot.sequence > 0)
-
-
-def _texts(entity: Entity) -> list[str | None]:
-    noted = entity.notes.words() if entity.notes else ()
-    return [
-        entity.name, entity.subject, entity.value, entity.said_by, entity.content, *entity.also, *noted, _packed(entity.metadata),
-    ]  # fmt: skip
-
-
-def _packed(value: Mapping[str, object]) -> str | None:
-    return json.dumps(dict(value), ensure_ascii=False) if value else None

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from umi._core.text import UNSPACED, has_spaces, query_terms
-from umi._erasure.beside import texts_in
+from umi._erasure.beside import borrowable, texts_in
 from umi._reading.grammar.subjects import subject_key
 from umi.ports import Snapshot
 from umi.types import Entity, Episode
@@ -76,15 +76,8 @@ class Naming:
 
     def concerns(self, entity: Entity) -> bool:
         """Whether an entity is about the subject, or names it in any of its fields."""
-        return self.key in (entity.subject, *entity.also) or self.says(
-            entity.subject,
-            entity.name,
-            entity.value,
-            entity.said_by,
-            *entity.also,
-            *(entity.notes.words() if entity.notes else ()),
-            *texts_in(entity.metadata),
-        )
+        known = self.key in (entity.subject, *entity.also)
+        return known or self.says(*borrowable(entity), *texts_in(entity.metadata))
 
     def stands_beside(self, episode: Episode) -> bool:
         """Whether the session, message id or metadata of a message names the subject."""

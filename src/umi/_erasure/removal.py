@@ -8,7 +8,6 @@ stale. At last the idempotency keys, the waiting work and the reasons that menti
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ import numpy as np
 
 from umi._core.text import analyse, indexed_line, query_terms
 from umi._core.tombstones import tombstone
-from umi._erasure.beside import texts_in
+from umi._erasure.beside import borrowable, packed, texts_in
 from umi._erasure.cutting import Cut
 from umi._erasure.naming import phrases
 from umi._evolution import set_facts
@@ -158,15 +157,15 @@ class Removal:
             texts = (episode.content, episode.speaker, episode.session, episode.message_id)
             self.texts.update(dict.fromkeys(text for text in texts if text))
             if episode.metadata:
-                self.texts[_packed(episode.metadata)] = None
+                self.texts[packed(episode.metadata)] = None
         for entity in self._gone.values():
-            self.texts.update(dict.fromkeys(_borrowable(entity)))
+            self.texts.update(dict.fromkeys(borrowable(entity)))
             for text in (entity.name, entity.value):
                 if len(text) >= _TEXT_CHARS_MIN:
                     self._told.append(text)
                     self._tellers.setdefault(_folded(text), []).append(episodes[entity.episode_id])
             if entity.metadata:
-                self.texts[_packed(entity.metadata)] = None
+                self.texts[packed(entity.metadata)] = None
         self.texts.update(dict.fromkeys(row.reason for row in touching))
         self.tally["relations"] += len(touching)
         self.tally["entities"] += len(self._gone)
@@ -299,7 +298,7 @@ class Removal:
                     taken = any(other.id == read.id for id_, other in again.items() if id_ != entity.id)
                     # Two entities cannot have one id: the second becomes a note.
                     again[entity.id] = read if not taken else _as_note(entity, episode)
-                    self.texts.update(dict.fromkeys(_borrowable(entity)))
+                    self.texts.update(dict.fromkeys(borrowable(entity)))
                     self._ids[entity.id] = again[entity.id].id
             if any(again[one.id] != one for one in mine):
                 self._replace(episode, again)
@@ -385,19 +384,9 @@ def teachings(episode: Episode) -> tuple[Alias, ...]:
     return extract_rules(episode, lambda _: None).aliases
 
 
-def _borrowable(entity: Entity) -> list[str]:
-    """The texts of an entity that need not occur in its own message."""
-    noted = entity.notes.words() if entity.notes else []
-    return [text for text in (entity.name, entity.subject, entity.value, entity.said_by, *entity.also, *noted) if text]
-
-
-def _packed(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _fields(entity: Entity) -> str:
     """All texts of an entity that need not occur in its own message."""
-    return "\n".join([*_borrowable(entity), *texts_in(entity.metadata)])
+    return "\n".join([*borrowable(entity), *texts_in(entity.metadata)])
 
 
 def _folded(name: str) -> str:
