@@ -12,10 +12,10 @@ import numpy as np
 from umi._core.text import analyse
 from umi._erasure.cutting import Cut, without_statements, without_subject
 from umi._erasure.naming import Naming
+from umi._erasure.previewing import meant_by
 from umi._erasure.removal import Removal, taught_elsewhere, teachings
 from umi._evolution.relation_effects import RelationEffects
 from umi._reading.extract import extract_rules
-from umi._remember.keys import episode_named
 from umi.limits import ERASURE_SHOWN_COUNT_MAX, EXPIRED_BATCH_COUNT
 from umi.ports import Snapshot, Transaction
 from umi.types import Entity, Episode, ErasurePreview
@@ -53,30 +53,16 @@ def forget(removal: Removal, id_: str) -> Forgotten:
     An id that is none of Umi's is looked up among the ids that senders gave their messages.
     """
     tx = removal.tx
-    entity = tx.entities([id_]).get(id_)
-    episode_id = entity.episode_id if entity else id_
-    episode = tx.episodes([episode_id]).get(episode_id)
+    entity, episode = meant_by(tx, id_)
     if episode is None:
-        episode_id = episode_named(tx, id_) or id_
-        episode = tx.episodes([episode_id]).get(episode_id)
-    if episode is None:
-        return Forgotten(0, _taken(removal, ()))
-    cut = Cut() if entity is None else without_statements(episode, tx.entities_of([episode_id])[episode_id], {id_})
-    # Collected before rows are deleted; afterwards the neighbours could not be found.
-    touched = [row for one in tx.entities_of([episode_id]).get(episode_id, ()) for row in _around(tx, one.id)]
-    removal.carry_out({episode_id: cut})
-    removal.blank_reasons(tx.relations(touched).values())
-    return Forgotten(1, _taken(removal, ()))
+        return Forgotten(0, _taken(removal))
+    cut = Cut() if entity is None else without_statements(episode, tx.entities_of([episode.id])[episode.id], {id_})
+    return Forgotten(1, _carried_out(removal, {episode.id: cut}))
 
 
 def expire(removal: Removal, now: datetime) -> Taken:
     """Delete messages that have expired by now, a bounded number of them, as `forget` does."""
-    tx = removal.tx
-    ids = tx.expired(now, EXPIRED_BATCH_COUNT)
-    touched = [row for group in tx.entities_of(ids).values() for one in group for row in _around(tx, one.id)]
-    removal.carry_out(dict.fromkeys(ids, Cut()))
-    removal.blank_reasons(tx.relations(touched).values())
-    return _taken(removal, ())
+    return _carried_out(removal, dict.fromkeys(removal.tx.expired(now, EXPIRED_BATCH_COUNT), Cut()))
 
 
 def forget_where(removal: Removal, where: Filter) -> Forgotten:
@@ -92,22 +78,16 @@ def forget_where(removal: Removal, where: Filter) -> Forgotten:
         count = sum(map(len, doomed.values()))
     removal.carry_out(cuts)
     removal.blank_reasons(list(tx.scan_relations()) if cuts else ())
-    return Forgotten(count, _taken(removal, ()))
+    return Forgotten(count, _taken(removal))
 
 
 def erase(removal: Removal, subject: str, *, derived_too: bool) -> Taken:
     """Delete everything that is about a subject, names it or was said by it."""
     tx = removal.tx
     naming = Naming(tx, subject)
-    cuts = _cuts(tx, naming)
-    if derived_too:
-        cuts |= dict.fromkeys(_concluded(tx, cuts), Cut())
     # Conclusions are found before anything is deleted: the relations that lead to them go too.
-    removal.carry_out(cuts)
-    # Aliases of the subject, and aliases of others that contain its name.
-    removal.remove_aliases(
-        [alias for alias, of in list(tx.scan_aliases()) if of == naming.key or naming.says(alias, of)]
-    )
+    removal.carry_out(_with_conclusions(tx, _cuts(tx, naming), derived_too=derived_too))
+    removal.remove_aliases(_aliases(tx, naming))
     removal.bury_names(naming.says)
     removal.tell(naming.names)
     removal.blank_reasons(list(tx.scan_relations()))
@@ -119,17 +99,14 @@ def erase_messages(removal: Removal, where: Filter, *, derived_too: bool) -> Tak
     cuts = _chosen(removal.tx, where, derived_too=derived_too)
     removal.carry_out(cuts)
     removal.blank_reasons(list(removal.tx.scan_relations()))
-    return _taken(removal, ())
+    return _taken(removal)
 
 
 def preview(snapshot: Snapshot, subject: str, *, derived_too: bool) -> ErasurePreview:
     """What `erase` would delete; nothing is deleted."""
     naming = Naming(snapshot, subject)
-    cuts = _cuts(snapshot, naming)
-    if derived_too:
-        cuts |= dict.fromkeys(_concluded(snapshot, cuts), Cut())
-    aliases = [alias for alias, of in snapshot.scan_aliases() if of == naming.key or naming.says(alias, of)]
-    return _preview(snapshot, cuts, aliases, _left(snapshot, naming, cuts))
+    cuts = _with_conclusions(snapshot, _cuts(snapshot, naming), derived_too=derived_too)
+    return _preview(snapshot, cuts, _aliases(snapshot, naming), _left(snapshot, naming, cuts))
 
 
 def preview_messages(snapshot: Snapshot, where: Filter, *, derived_too: bool) -> ErasurePreview:
@@ -157,9 +134,17 @@ def unsaid(snapshot: Snapshot, texts: Iterable[str]) -> tuple[tuple[str, ...], t
 def _chosen(snapshot: Snapshot, where: Filter, *, derived_too: bool) -> dict[str, Cut]:
     """For every message of a filter that all of it goes; with conclusions also for what was concluded from them."""
     cuts = {row.episode.id: Cut() for row, _ in snapshot.scan_episodes(where)}
-    if derived_too:
-        cuts |= dict.fromkeys(_concluded(snapshot, cuts), Cut())
-    return cuts
+    return _with_conclusions(snapshot, cuts, derived_too=derived_too)
+
+
+def _with_conclusions(snapshot: Snapshot, cuts: Mapping[str, Cut], *, derived_too: bool) -> dict[str, Cut]:
+    """These cuts and, with `derived_too`, those of the messages that were derived from what is deleted: all of each goes."""
+    return {**cuts, **dict.fromkeys(_concluded(snapshot, cuts) if derived_too else (), Cut())}
+
+
+def _aliases(snapshot: Snapshot, naming: Naming) -> list[str]:
+    """The aliases of a subject, and those of others that contain its name."""
+    return [alias for alias, of in list(snapshot.scan_aliases()) if of == naming.key or naming.says(alias, of)]
 
 
 def _preview(
@@ -235,6 +220,16 @@ def _concluded(tx: Snapshot, cuts: Mapping[str, Cut]) -> list[str]:
     return [id_ for id_ in found if id_ not in cuts or cuts[id_].row is not None]
 
 
+def _carried_out(removal: Removal, cuts: Mapping[str, Cut]) -> Taken:
+    """Delete what the cuts of a few messages say, and clean the reasons of relations near their statements."""
+    tx = removal.tx
+    # Collected before rows are deleted; afterwards the neighbours could not be found.
+    touched = [row for group in tx.entities_of(cuts).values() for one in group for row in _around(tx, one.id)]
+    removal.carry_out(cuts)
+    removal.blank_reasons(tx.relations(touched).values())
+    return _taken(removal)
+
+
 def _around(tx: Transaction, entity_id: str) -> list[str]:
     """Ids of the relations of an entity's neighbours, whose reasons may quote it."""
     mine = tx.relations_of([entity_id]).get(entity_id, ())
@@ -242,7 +237,7 @@ def _around(tx: Transaction, entity_id: str) -> list[str]:
     return [row.id for group in tx.relations_of(sorted(ends)).values() for row in group]
 
 
-def _taken(removal: Removal, names: Sequence[str]) -> Taken:
+def _taken(removal: Removal, names: Sequence[str] = ()) -> Taken:
     return Taken(
         {what: count for what, count in removal.tally.items() if count},
         tuple(removal.deleted),

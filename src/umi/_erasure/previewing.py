@@ -7,7 +7,7 @@ from umi._evolution.relation_effects import RelationEffects
 from umi._remember.keys import episode_named
 from umi.errors import NotFound
 from umi.ports import Snapshot
-from umi.types import Entity, ForgetPreview
+from umi.types import Entity, Episode, ForgetPreview
 
 
 def preview_forget(snapshot: Snapshot, id_: str) -> ForgetPreview:
@@ -16,15 +16,10 @@ def preview_forget(snapshot: Snapshot, id_: str) -> ForgetPreview:
     Raises:
         NotFound: For an id that names nothing here.
     """
-    entity = snapshot.entities([id_]).get(id_)
-    episode_id = entity.episode_id if entity else id_
-    episode = snapshot.episodes([episode_id]).get(episode_id)
-    if episode is None:
-        episode_id = episode_named(snapshot, id_) or id_
-        episode = snapshot.episodes([episode_id]).get(episode_id)
+    entity, episode = meant_by(snapshot, id_)
     if episode is None:
         raise NotFound(f"no statement and no message {id_!r:.80} in this namespace")
-    group = snapshot.entities_of([episode_id]).get(episode_id, ())
+    group = snapshot.entities_of([episode.id]).get(episode.id, ())
     cut = Cut() if entity is None else without_statements(episode, group, {id_})
     going = [one for one in group if one.id not in cut.entities]
     return ForgetPreview(
@@ -33,6 +28,17 @@ def preview_forget(snapshot: Snapshot, id_: str) -> ForgetPreview:
         tuple(going),
         tuple(_unsupported(snapshot, going)),
     )
+
+
+def meant_by(snapshot: Snapshot, id_: str) -> tuple[Entity | None, Episode | None]:
+    """The statement of an id, and its message; or the message alone, by Umi's own id or else by its sender's."""
+    entity = snapshot.entities([id_]).get(id_)
+    episode_id = entity.episode_id if entity else id_
+    episode = snapshot.episodes([episode_id]).get(episode_id)
+    if episode is None:
+        episode_id = episode_named(snapshot, id_) or id_
+        episode = snapshot.episodes([episode_id]).get(episode_id)
+    return entity, episode
 
 
 def _unsupported(snapshot: Snapshot, going: list[Entity]) -> list[Entity]:
