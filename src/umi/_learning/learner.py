@@ -160,19 +160,12 @@ class Learner:
         now = self._clock.now()
         loaded = sum(len(group.signals) for group in groups)
         # Signals about routed tasks judge decisions; only the others credit memories.
-        routed, groups = await judge_decisions(self._storage, groups)
-        done = await runs.ingest(self._storage, self._embedder, groups, now, progress)
+        found, groups = await judge_decisions(self._storage, groups)
+        found.add(await runs.ingest(self._storage, self._embedder, groups, now, progress))
         await self._storage.write(runs.prune)
         # Sealed last: an interrupted run leaves its signals in the open version, and the next run seals them.
         version = await self._storage.write(lambda tx: runs.seal(tx, now, runs.RUN))
-        return RunReceipt(
-            loaded,
-            done.new + routed.new,
-            done.known + routed.known,
-            done.unmatched + routed.unmatched,
-            version,
-            (*faults, *routed.faults, *done.faults),
-        )
+        return RunReceipt(loaded, found.new, found.known, found.unmatched, version, (*faults, *found.faults))
 
     async def roll_back(self, to: int) -> LearnStatus:
         """Make exactly the signals count that counted when version `to` was sealed; 0 makes none count.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
@@ -24,6 +24,23 @@ class ProviderSignals:
     name: str
     weights: ProviderQualityWeights
     signals: tuple[QualitySignal, ...]
+
+
+@dataclass(slots=True)
+class SignalCounts:
+    """What became of signals: how many were new, known before, or about nothing that is here, and what was set aside."""
+
+    new: int = 0
+    known: int = 0
+    unmatched: int = 0
+    faults: list[SignalFault] = field(default_factory=list)
+
+    def add(self, other: SignalCounts) -> None:
+        """Add what became of further signals."""
+        self.new += other.new
+        self.known += other.known
+        self.unmatched += other.unmatched
+        self.faults += other.faults
 
 
 class IntelligenceLoader:

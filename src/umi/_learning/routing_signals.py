@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
-from umi._learning.loader import ProviderSignals
+from umi._learning.loader import ProviderSignals, SignalCounts
 from umi._learning.routing.judging import judge
 from umi.errors import IdempotencyConflict, NotFound
 from umi.limits import LEARN_BATCH_COUNT
@@ -14,19 +14,9 @@ from umi.ports import StorageBackend, Transaction
 from umi.types import QualitySignal, SignalFault, quality
 
 
-@dataclass(slots=True)
-class Judged:
-    """What became of signals that name a decision and neither a recall nor a task."""
-
-    new: int = 0
-    known: int = 0
-    unmatched: int = 0
-    faults: list[SignalFault] = field(default_factory=list)
-
-
 async def judge_decisions(
     storage: StorageBackend, groups: Sequence[ProviderSignals]
-) -> tuple[Judged, list[ProviderSignals]]:
+) -> tuple[SignalCounts, list[ProviderSignals]]:
     """Judge the decisions that signals name.
 
     Args:
@@ -34,18 +24,14 @@ async def judge_decisions(
         groups: The signals, by provider.
 
     Returns:
-        What was judged, and the groups with the signals that are left for crediting memories.
+        What became of those that name neither a recall nor a task, and the groups with the signals that are left for crediting memories.
     """
-    found, left = Judged(), []
+    found, left = SignalCounts(), []
     for group in groups:
         naming = [signal for signal in group.signals if signal.decision_id]
         for start in range(0, len(naming), LEARN_BATCH_COUNT):
             batch = naming[start : start + LEARN_BATCH_COUNT]
-            done = await storage.write(partial(_judge, group=group, batch=batch))
-            found.new += done.new
-            found.known += done.known
-            found.unmatched += done.unmatched
-            found.faults += done.faults
+            found.add(await storage.write(partial(_judge, group=group, batch=batch)))
         # A signal that names a recall or a task as well credits memories too.
         left.append(
             replace(group, signals=tuple(signal for signal in group.signals if not _of_a_decision_alone(signal)))
@@ -53,9 +39,9 @@ async def judge_decisions(
     return found, left
 
 
-def _judge(tx: Transaction, group: ProviderSignals, batch: Sequence[QualitySignal]) -> Judged:
+def _judge(tx: Transaction, group: ProviderSignals, batch: Sequence[QualitySignal]) -> SignalCounts:
     """Judge one batch inside a transaction."""
-    found = Judged()
+    found = SignalCounts()
     for signal in batch:
         # Signals that also credit memories are counted there, not here.
         counts = _of_a_decision_alone(signal)

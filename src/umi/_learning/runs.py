@@ -7,7 +7,7 @@ others are still to come. Nothing here changes a provider's weights.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -18,7 +18,7 @@ from umi._core.guard import GuardedEmbedder
 from umi._core.tombstones import tombstone
 from umi._learning.credit import TEXT_MATCH_WEIGHT
 from umi._learning.crediting import BeliefKey, added_totals, credit, move_beliefs
-from umi._learning.loader import ProviderSignals
+from umi._learning.loader import ProviderSignals, SignalCounts
 from umi.errors import EmbeddingError, InvalidInput
 from umi.limits import (
     LEARN_BATCH_COUNT,
@@ -36,16 +36,6 @@ RUN: Final = "run"  # why a version was sealed: a run of this loop
 _MARK_CHARACTERS: Final = 12  # of an embedder's digest, kept beside each query vector
 
 Progress = Callable[[int, int], None]  # signals done, signals in all
-
-
-@dataclass(slots=True)
-class Ingested:
-    """What became of the signals of a run so far."""
-
-    new: int = 0
-    known: int = 0
-    unmatched: int = 0
-    faults: list[SignalFault] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +79,7 @@ async def ingest(
     groups: Sequence[ProviderSignals],
     now: datetime,
     progress: Progress = lambda _done, _of: None,
-) -> Ingested:
+) -> SignalCounts:
     """Credit the signals of all providers, a batch per transaction.
 
     Args:
@@ -99,7 +89,7 @@ async def ingest(
         now: The present; signals from later than a day after it are refused.
         progress: Called after each batch.
     """
-    found, mark = Ingested(), embedder_mark(embedder)
+    found, mark = SignalCounts(), embedder_mark(embedder)
     # Read once per run, although a long run may go on while new recalls are stored.
     recent = Recent(await storage.read(lambda s: s.learned.newest(mark, TEXT_MATCH_TRAJECTORIES_COUNT_MAX)))
     total, done = sum(len(group.signals) for group in groups), 0
@@ -181,7 +171,7 @@ def prune(tx: Transaction) -> int:
 
 
 def _fresh(
-    snapshot: Snapshot, group: str, batch: Sequence[QualitySignal], now: datetime, found: Ingested
+    snapshot: Snapshot, group: str, batch: Sequence[QualitySignal], now: datetime, found: SignalCounts
 ) -> list[_Given]:
     """The signals of a batch that are not known yet. Contradictory and future ones are set aside in `found.faults`."""
     digests = _known(snapshot, group, [signal.id for signal in batch])
@@ -222,7 +212,9 @@ async def _embedded(embedder: GuardedEmbedder | None, given: Sequence[_Given]) -
     return [replace(one, embedding=vectors.get(one.signal.id)) for one in given]
 
 
-def _credit(tx: Transaction, group: ProviderSignals, given: Sequence[_Given], recent: Recent, found: Ingested) -> None:
+def _credit(
+    tx: Transaction, group: ProviderSignals, given: Sequence[_Given], recent: Recent, found: SignalCounts
+) -> None:
     """Match signals to trajectories and credit those that matched, in one transaction."""
     there = _known(tx, group.name, [one.signal.id for one in given])  # another process may have come first
     fresh = [one for one in given if one.signal.id not in there]
