@@ -61,8 +61,8 @@ LEARNING: Final = (
     Mutation(
         "lost-rollback",
         "Going back to a version makes beliefs anew from every signal, those that no longer count too.",
-        "umi._learning.runs.rebuilt",
-        lambda: edited(runs, "rebuilt", "if row.version in counting", "if row.version"),
+        "umi._learning.crediting.counting_pages",
+        lambda: edited(runs, "counting_pages", "if row.version in counting", "if row.version"),
     ),
     Mutation(
         "seals-too-early",

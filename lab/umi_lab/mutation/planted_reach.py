@@ -155,13 +155,13 @@ JUDGED: Final[tuple[Mutation, ...]] = (
     Mutation(
         "what-was-gone-back-from-returns",
         "Going back to a version counts what came before it and had been left.",
-        "umi._learning.runs.rebuilt",
+        "umi._learning.crediting.counting_pages",
         partial(
             edited,
             runs,
-            "rebuilt",
+            "counting_pages",
             "if row.version in counting",
-            "if row.version <= head",
+            "if row.version <= max(counting, default=0)",
         ),
     ),
 )

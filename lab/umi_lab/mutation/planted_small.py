@@ -317,8 +317,8 @@ LEARNED: Final[tuple[Mutation, ...]] = (
     Mutation(
         "reset-and-still-told",
         "What a provider has said is told with the judgements that do not count any more.",
-        "umi._learning.status._counting",
-        partial(edited, status, "_counting", "if row.version in counting", "if True"),
+        "umi._learning.crediting.counting_pages",
+        partial(edited, status, "counting_pages", "if row.version in counting", "if True"),
     ),
 )
 

@@ -5,7 +5,7 @@ Used by the instant loop (`Learner.feedback`) and by the background loop (`umi._
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
@@ -14,7 +14,12 @@ from typing import Final
 from umi._evolution.relation_effects import RelationEffects
 from umi._learning.credit import DERIVED_DEPTH, added, credit_of, summed
 from umi.errors import NotFound
-from umi.limits import CHANGES_PAGE_COUNT, TRAJECTORY_SHOWN_COUNT_MAX, TRAJECTORY_SOURCES_COUNT_MAX
+from umi.limits import (
+    CHANGES_PAGE_COUNT,
+    LEARN_BATCH_COUNT,
+    TRAJECTORY_SHOWN_COUNT_MAX,
+    TRAJECTORY_SOURCES_COUNT_MAX,
+)
 from umi.ports import Snapshot, Transaction, Vector
 from umi.types import ChangeKind, Hit
 from umi.types.learning_rows import EVERY, Belief, Share, SignalRow, Total, Trajectory, Version, chain
@@ -166,6 +171,14 @@ def added_totals(totals: Mapping[str, Total], rows: Iterable[SignalRow]) -> dict
     for row in rows:
         found[row.provider] = summed(found.get(row.provider, Total()), row)
     return found
+
+
+def counting_pages(snapshot: Snapshot, counting: frozenset[int]) -> Iterator[list[SignalRow]]:
+    """All signals of these versions, page by page, in the order in which they came."""
+    last = -1
+    while page := snapshot.learned.signals_after(last, LEARN_BATCH_COUNT):
+        last = page[-1].sequence
+        yield [row for row in page if row.version in counting]
 
 
 def require_shown(snapshot: Snapshot, trajectory: Trajectory, used: Sequence[str]) -> list[str]:

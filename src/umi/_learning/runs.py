@@ -17,7 +17,7 @@ import numpy as np
 from umi._core.guard import GuardedEmbedder
 from umi._core.tombstones import tombstone
 from umi._learning.credit import TEXT_MATCH_WEIGHT
-from umi._learning.crediting import BeliefKey, added_totals, credit, move_beliefs
+from umi._learning.crediting import BeliefKey, added_totals, counting_pages, credit, move_beliefs
 from umi._learning.loader import ProviderSignals, SignalCounts
 from umi.errors import EmbeddingError, InvalidInput
 from umi.limits import (
@@ -155,11 +155,7 @@ def rebuilt(snapshot: Snapshot, head: int) -> tuple[dict[BeliefKey, Belief], dic
     counting = chain(snapshot.learned.versions(), head)
     beliefs: dict[BeliefKey, Belief] = {}
     totals: dict[str, Total] = {}
-    # Page by page through all signals, in the order in which they came.
-    last = -1
-    while page := snapshot.learned.signals_after(last, LEARN_BATCH_COUNT):
-        last = page[-1].sequence
-        rows = [row for row in page if row.version in counting]
+    for rows in counting_pages(snapshot, counting):
         move_beliefs(beliefs, rows, snapshot.learned.trajectories(id_ for row in rows for id_ in row.trajectories))
         totals = added_totals(totals, rows)
     return beliefs, totals

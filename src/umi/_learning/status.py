@@ -9,9 +9,9 @@ from statistics import fmean
 from typing import Final
 
 from umi._learning.boosts import Teller
+from umi._learning.crediting import counting_pages
 from umi._learning.routing.knowledge import standing as route_standing
 from umi.errors import NotFound
-from umi.limits import LEARN_BATCH_COUNT
 from umi.ports import Snapshot
 from umi.types import Explanation, LearnStatus, Lesson, ProviderStanding, QualityPoint
 from umi.types.learning_rows import Belief, SignalRow
@@ -76,12 +76,7 @@ def _by_episode(snapshot: Snapshot) -> dict[int, list[Belief]]:
 
 def _counting(snapshot: Snapshot, counting: frozenset[int]) -> list[SignalRow]:
     """The signals that count, in order of the time their tasks ended."""
-    found: list[SignalRow] = []
-    # Page by page through all signals.
-    last = -1
-    while page := snapshot.learned.signals_after(last, LEARN_BATCH_COUNT):
-        last = page[-1].sequence
-        found += [row for row in page if row.version in counting]
+    found = (row for rows in counting_pages(snapshot, counting) for row in rows)
     return sorted(found, key=lambda row: (row.completed_at, row.sequence))
 
 
