@@ -252,18 +252,18 @@ def _credit_recall(
         tx.learned.mark_used(signal.id, named)
     used_only = named is not None or trajectory.named
     row = SignalRow(
-        0,
-        FEEDBACK,
-        signal.id,
-        said,
-        str(signal.outcome),
-        score,
-        1.0,
-        completed(signal),
-        "recall",
-        used_only,
-        0,
-        (signal.id,),
+        sequence=0,
+        provider=FEEDBACK,
+        id=signal.id,
+        digest=said,
+        outcome=str(signal.outcome),
+        quality=score,
+        weight=1.0,
+        completed_at=completed(signal),
+        matched="recall",
+        used_only=used_only,
+        version=0,
+        trajectories=(signal.id,),
     )
     credit(tx, [row])
     return FeedbackReceipt(signal.id, score, credited)
