@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import umi
 from umi.errors import UmiError
 from umi.server import openapi, resource, site
-from umi.server.bare import bare_api, bug
+from umi.server.bare import bare_api
 from umi.server.gate import MCP_PREFIX, Gate
 from umi.server.mem0.app import is_mem0, make_mem0, with_plain_errors
 from umi.server.paths import only_known
@@ -94,19 +94,16 @@ def _page(name: str, kind: str) -> Response:
     return Response(content, media_type=kind, headers={"Content-Security-Policy": _POLICY})
 
 
-async def _umi_error(request: Request, error: Exception) -> Response:
-    return of_error(error) if isinstance(error, UmiError) else await bug(request, error)
+async def _umi_error(_: Request, error: UmiError) -> Response:
+    return of_error(error)
 
 
-async def _invalid(_: Request, error: Exception) -> Response:
-    found = error.errors() if isinstance(error, RequestValidationError) else []
-    faults = [{"at": ".".join(map(str, one["loc"])), "message": one["msg"]} for one in found]
+async def _invalid(_: Request, error: RequestValidationError) -> Response:
+    faults = [{"at": ".".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()]
     detail = "; ".join(f"{fault['at']}: {fault['message']}" for fault in faults[:3])
     return problem(400, "invalid_input", detail, errors=faults)
 
 
-async def _http_error(_: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    detail = str(error.detail) if isinstance(error, HTTPException) else ""
-    headers = error.headers if isinstance(error, HTTPException) else None
-    return problem(status, _CODES.get(status, "bad_request"), detail, headers=headers)
+async def _http_error(_: Request, error: HTTPException) -> Response:
+    status = error.status_code
+    return problem(status, _CODES.get(status, "bad_request"), str(error.detail), headers=error.headers)

@@ -9,10 +9,10 @@ from fastapi import FastAPI, Request
 from fastapi.telemetry import TelemetryConfig
 from starlette.responses import Response
 
-from umi.server.problems import Refused, problem
+from umi.server.problems import Refused, bug
 from umi.server.service import Service
 
-Handler = Callable[[Request, Exception], Awaitable[Response]]
+Handler = Callable[[Request, Any], Awaitable[Response]]  # takes the errors of its kind
 
 # FastAPI's own spans and log records have paths, which name people, and quote what was sent. The gate makes ours.
 _SILENT: Final[TelemetryConfig] = {
@@ -36,16 +36,15 @@ def bare_api(service: Service, handlers: Mapping[type[Exception], Handler], **se
         docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, telemetry=_SILENT, **settings
     )
     api.state.service = service
-    for kind, handler in {Exception: bug, Refused: _refused, **handlers}.items():
+    all_of_them: dict[type[Exception], Handler] = {Exception: _bug, Refused: _refused, **handlers}
+    for kind, handler in all_of_them.items():
         api.add_exception_handler(kind, handler)
     return api
 
 
-async def bug(_: Request, __: Exception) -> Response:
-    """The answer to an error that nobody expected."""
-    # The gate logs it.
-    return problem(500, "bug", "a bug in Umi, not your fault; the server's log has it")
+async def _bug(_: Request, __: Exception) -> Response:
+    return bug()  # the gate logs it
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    return error.response() if isinstance(error, Refused) else await bug(request, error)
+async def _refused(_: Request, error: Refused) -> Response:
+    return error.response()

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from umi import limits
 from umi.server import resource, site
 from umi.server.access import ANYBODY, Caller, Use
-from umi.server.problems import RETRY_AFTER_S, Refused, problem
+from umi.server.problems import RETRY_AFTER_S, Refused, bug, problem
 from umi.server.service import Service
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Gate:
                 refusal = await self._traced(self._service.spans, {**scope, "umi.use": use}, exchange, use)
         except Exception:  # the one guard of this face: the server goes on
             log.exception("%s failed", use.action or "a request")
-            refusal = problem(500, "bug", "a bug in Umi, not your fault; the server's log has it")
+            refusal = bug()
         finally:
             self._under_way -= 1
         # Once an answer has begun nothing can be put in its place: the connection ends short.

@@ -79,6 +79,11 @@ def problem(status: int, code: str, detail: str, *, headers: Mapping[str, str] |
     return Response(content, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
+def bug() -> Response:
+    """The answer to an error that nobody expected."""
+    return problem(500, "bug", "a bug in Umi, not your fault; the server's log has it")
+
+
 def of_error(error: UmiError) -> Response:
     """The answer to an error of Umi."""
     status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from umi.errors import InvalidInput, NotFound, UmiError
-from umi.server.bare import bare_api, bug
+from umi.server.bare import bare_api
 from umi.server.mem0 import platform, selfhosted
 from umi.server.problems import MEDIA_TYPE, of_error, problem
 from umi.server.service import Service
@@ -59,20 +59,18 @@ def with_plain_errors(app: ASGIApp) -> ASGIApp:
     return answering
 
 
-async def _umi_error(request: Request, error: Exception) -> Response:
+async def _umi_error(_: Request, error: UmiError) -> Response:
     if isinstance(error, InvalidInput) and not isinstance(error, NotFound):
         limit, value = getattr(error, "limit", None), getattr(error, "value", None)
         return problem(_UNREADABLE, error.code, str(error), limit=limit, value=value)
-    return of_error(error) if isinstance(error, UmiError) else await bug(request, error)
+    return of_error(error)
 
 
-async def _invalid(_: Request, error: Exception) -> Response:
-    found = error.errors() if isinstance(error, RequestValidationError) else []
-    detail = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found[:3])
+async def _invalid(_: Request, error: RequestValidationError) -> Response:
+    detail = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:3])
     return problem(_UNREADABLE, "invalid_input", detail)
 
 
-async def _http_error(_: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    detail = str(error.detail) if isinstance(error, HTTPException) else ""
-    return problem(status, "no_such_path" if status == 404 else "bad_request", detail)
+async def _http_error(_: Request, error: HTTPException) -> Response:
+    status = error.status_code
+    return problem(status, "no_such_path" if status == 404 else "bad_request", str(error.detail))
