@@ -83,6 +83,18 @@ class Caller:
         """Whether this caller administers all namespaces, and so may see what concerns the whole server."""
         return any(grant.namespace == _ANY and Right.ADMIN in grant.rights for grant in self.grants)
 
+    def require_operator(self, detail: str = "this needs the right to admin in '*'") -> None:
+        """Refuse who does not administer all namespaces.
+
+        Args:
+            detail: What is told.
+
+        Raises:
+            Refused: For everybody else.
+        """
+        if not self.is_operator:
+            raise Refused(403, "forbidden", detail)
+
     def require(self, right: Right, namespace: str) -> None:
         """Refuse what the caller may not do. The answer is the same whether the namespace is there or not.
 

@@ -14,7 +14,6 @@ from starlette.responses import Response, StreamingResponse
 from umi.errors import ExportDamaged
 from umi.server.answers import answers, reply
 from umi.server.paths import Administering, KindsOf, Reading, WhereText, use_of, where_of
-from umi.server.problems import Refused
 from umi.types import MaintainReceipt, RestoreReceipt
 
 router = APIRouter(tags=["upkeep"])
@@ -54,8 +53,10 @@ async def import_(space: Administering, request: Request) -> Response:
             spooled.write(chunk)
         spooled.seek(0)
         # An export of a whole store goes to its own names, and these may be anybody's.
-        if _scope(spooled) == "store" and not use_of(request).caller.is_operator:
-            raise Refused(403, "forbidden", "this is an export of a whole store: it needs the right to admin in '*'")
+        if _scope(spooled) == "store":
+            use_of(request).caller.require_operator(
+                "this is an export of a whole store: it needs the right to admin in '*'"
+            )
         return reply(await space.memory.restore(spooled))
 
 

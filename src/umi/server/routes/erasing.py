@@ -91,12 +91,9 @@ async def verify_erasure(space: Previewing, request: Request, body: ErasureRecei
 
     A receipt that somebody made up would test a guess about the words of other namespaces.
     """
-    if not use_of(request).caller.is_operator:
-        raise Refused(
-            403,
-            "forbidden",
-            "this searches the whole store, so it needs the right to admin in '*'; `umi doctor` can do it too",
-        )
+    use_of(request).caller.require_operator(
+        "this searches the whole store, so it needs the right to admin in '*'; `umi doctor` can do it too"
+    )
     return reply(await space.memory.verify_erasure(body))
 
 

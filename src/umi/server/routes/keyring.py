@@ -98,8 +98,7 @@ async def revoke_key(request: Request, id: Annotated[str, Path(description="The 
 def _require_operator(request: Request, action: str) -> None:
     use = use_of(request)
     use.action, use.right = action, Right.ADMIN
-    if not use.caller.is_operator:
-        raise Refused(403, "forbidden", "this needs the right to admin in '*'")
+    use.caller.require_operator()
 
 
 def _info(key: Key) -> KeyInfo:

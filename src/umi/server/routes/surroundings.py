@@ -13,7 +13,6 @@ from umi.server.access import Right
 from umi.server.answers import answers, reply
 from umi.server.bounded import check_limit, fitting
 from umi.server.paths import LIMIT_DEFAULT, After, Limit, service_of, use_of
-from umi.server.problems import Refused
 from umi.types import NamespaceInfo
 
 router = APIRouter()
@@ -110,8 +109,7 @@ async def metrics(request: Request) -> Response:
     """Counts and times of requests by action and status, and sizes of the store. With keys: for who administers all namespaces."""
     service, use = service_of(request), use_of(request)
     use.action = "metrics"
-    if not use.caller.is_operator:
-        raise Refused(403, "forbidden", "this needs the right to admin in '*'")
+    use.caller.require_operator()
     stats = await service.memory.stats()
     gauges = {
         "umi_store_bytes": ("Size of the store's files.", stats.store_bytes),
