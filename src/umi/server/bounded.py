@@ -36,13 +36,11 @@ class Part(Protocol[T_co]):
         ...
 
 
-async def page(
-    fetch: Callable[[int, str | None], Awaitable[Part[Any]]], kind: Any, limit: int, after: str | None
-) -> Response:
+async def page(fetch: Callable[..., Awaitable[Part[Any]]], kind: Any, limit: int, after: str | None) -> Response:
     """A page of at most `limit` items and about `SERVER_ANSWER_BYTES_MAX` bytes, and of one item at least, with the cursor of the rest.
 
     Args:
-        fetch: Reads a page of so many items after a cursor.
+        fetch: Reads a page of `limit` items after the cursor `after`, both given by name.
         kind: The type of an item.
         limit: At most so many items, 1..10,000.
         after: The cursor to begin at.
@@ -57,7 +55,7 @@ async def page(
         # Never read much more than there is room for: a page of ten thousand long messages would not fit into memory.
         average = sum(map(len, rows)) // len(rows) + 1 if rows else 0
         wanted = min(limit - len(rows), max(1, room // average) if average else _FIRST_COUNT)
-        part = await fetch(wanted, after)
+        part = await fetch(limit=wanted, after=after)
         found, fitting = [adapter(kind).dump_json(one) for one in part.items], 0
         for row in found:
             if len(row) > room and (rows or fitting):
@@ -66,7 +64,7 @@ async def page(
             fitting += 1
         rows += found[:fitting]
         if fitting < len(found):
-            following = (await fetch(fitting, after)).next if fitting else after
+            following = (await fetch(limit=fitting, after=after)).next if fitting else after
             break
         following = part.next
         if following is None or len(rows) >= limit or room <= 0:

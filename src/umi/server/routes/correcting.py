@@ -35,11 +35,7 @@ async def preview_undo(space: Changing, id: Id) -> Response:  # noqa: A002 - the
 @router.get("/undecided", summary="List what waits for a decision", **answers(UndecidedPage))
 async def list_undecided(space: Reading, limit: Limit = LIMIT_DEFAULT, after: After = None) -> Response:
     """Open contradictions, and updates too unsure to act, newest first, a page at a time. `resolve` decides one."""
-
-    async def fetch(count: int, start: str | None) -> UndecidedPage:
-        return await space.memory.undecided(limit=count, after=start)
-
-    return await bounded.page(fetch, Undecided, limit, after)
+    return await bounded.page(space.memory.undecided, Undecided, limit, after)
 
 
 @router.post("/relations/{id}/resolve", summary="Settle a contradiction", **answers(EvolutionRelation))

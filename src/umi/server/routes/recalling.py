@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -95,10 +96,7 @@ async def list_entities(
 ) -> Response:
     """Statements in order of arrival, a page at a time, with the state of each."""
     kept: Any = where_of(where)
-
-    async def fetch(count: int, start: str | None) -> Page:
-        return await space.memory.list(limit=count, after=start, order=order, where=kept, types=types)
-
+    fetch = partial(space.memory.list, order=order, where=kept, types=types)
     return await bounded.page(fetch, HistoryStep, limit, after)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request
@@ -90,10 +91,7 @@ async def list_episodes(
 ) -> Response:
     """Messages in order of arrival, a page at a time. A page of long messages ends before `limit`; go on from `next`."""
     kept: Any = where_of(where)
-
-    async def fetch(count: int, start: str | None) -> EpisodePage:
-        return await space.memory.episodes(limit=count, after=start, order=order, where=kept, types=types)
-
+    fetch = partial(space.memory.episodes, order=order, where=kept, types=types)
     return await bounded.page(fetch, Episode, limit, after)
 
 
@@ -109,11 +107,7 @@ async def get_episode(space: Reading, id: Id) -> Response:  # noqa: A002 - the p
 @router.get("/sessions", summary="List sessions", **answers(SessionPage))
 async def list_sessions(space: Reading, limit: Limit = LIMIT_DEFAULT, after: After = None) -> Response:
     """The sessions by name: how many messages, when, by whom."""
-
-    async def fetch(count: int, start: str | None) -> SessionPage:
-        return await space.memory.sessions(limit=count, after=start)
-
-    return await bounded.page(fetch, SessionInfo, limit, after)
+    return await bounded.page(space.memory.sessions, SessionInfo, limit, after)
 
 
 @router.put("/facts/{subject}/{attribute}", summary="Set a fact", **answers(RememberReceipt, 201, also=_REPLAYED))
