@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import json
 from typing import Annotated, Any, Final
+from urllib.parse import unquote
 
 from fastapi import Depends, Query, Request
+from pydantic import AfterValidator
 from starlette.responses import JSONResponse, Response
 
 from umi import limits
 from umi._compat.mem0 import access
 from umi._compat.mem0.memories import Memories
+from umi._compat.mem0.owners import KINDS, Owner
 from umi.errors import InvalidInput
 from umi.server.access import Right, Use
 from umi.server.mem0.bodies import Given
@@ -45,6 +48,17 @@ def read(value: Any, body: Given | None = None) -> Response:
             value=size,
         )
     return made
+
+
+def owner_of(kind: str, name: str) -> Owner:
+    """The owner that a path names.
+
+    Raises:
+        InvalidInput: For a kind that is not known.
+    """
+    if kind not in KINDS:
+        raise InvalidInput(f"type must be one of {', '.join(KINDS)}, got {kind!r:.40}")
+    return Owner(kind, name)
 
 
 class _Access:
@@ -99,5 +113,6 @@ def _literal(text: str) -> dict[str, Any]:
     raise InvalidInput("filters must be a JSON object")
 
 
+Path = Annotated[str, AfterValidator(unquote)]
 Mine = Annotated[Memories, Depends(_memories)]
 Ids = Annotated[dict[str, Any], Depends(_ids)]

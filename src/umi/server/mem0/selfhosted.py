@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
-from urllib.parse import unquote
 
 from fastapi import APIRouter, Query
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from umi import limits
-from umi._compat.mem0.owners import KINDS, Owner
-from umi.errors import InvalidInput
-from umi.server.mem0.answering import Ids, Mine, answer, read
+from umi.server.mem0.answering import Ids, Mine, Path, answer, owner_of, read
 from umi.server.mem0.bodies import AddBody, Given, ListBody, SearchBody, UpdateBody
 
 router = APIRouter()
-
-Path = Annotated[str, AfterValidator(unquote)]
 
 
 class Question(Given):
@@ -118,9 +113,7 @@ async def users(mine: Mine) -> Response:
 @router.delete("/entities/{kind}/{name}")
 async def delete_user(mine: Mine, kind: Path, name: Path) -> Response:
     """Erase an owner with all memories."""
-    if kind not in KINDS:
-        raise InvalidInput(f"type must be one of {', '.join(KINDS)}, got {kind!r:.40}")
-    await mine.erase_owner(Owner(kind, name))
+    await mine.erase_owner(owner_of(kind, name))
     return answer({"message": "Entity deleted successfully!"})
 
 
