@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from umi import limits
 from umi.server import resource, site
 from umi.server.access import ANYBODY, Caller, Use
-from umi.server.problems import RETRY_AFTER_S, Refused, bug, problem
+from umi.server.problems import SOON, Refused, bug, problem
 from umi.server.service import Service
 
 if TYPE_CHECKING:
@@ -172,12 +172,7 @@ class Gate:
 
     def _check_room(self) -> None:
         if self._under_way > limits.SERVER_REQUESTS_COUNT_MAX:
-            raise Refused(
-                503,
-                "server_busy",
-                f"{limits.SERVER_REQUESTS_COUNT_MAX} requests are under way",
-                {"Retry-After": str(RETRY_AFTER_S)},
-            )
+            raise Refused(503, "server_busy", f"{limits.SERVER_REQUESTS_COUNT_MAX} requests are under way", SOON)
 
 
 class _Exchange:

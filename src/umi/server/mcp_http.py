@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import cast
 from urllib.parse import unquote
 
@@ -40,11 +39,9 @@ class McpHttp:
         )
         self._manager = server.session_manager
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    def running(self) -> AbstractAsyncContextManager[None]:
         """What it needs while it answers."""
-        async with self._manager.run():
-            yield
+        return self._manager.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, if its caller may do anything in its namespace."""

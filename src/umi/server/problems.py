@@ -16,6 +16,7 @@ from umi.errors import UmiError
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER_S: Final = 1
+SOON: Final = {"Retry-After": str(RETRY_AFTER_S)}
 
 # The first class that an error is an instance of gives its status.
 _STATUSES: Final[tuple[tuple[type[UmiError], int], ...]] = (

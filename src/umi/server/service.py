@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -90,8 +90,6 @@ class Service:
         """
         return self.spaces.view(name, may_be_read=caller.may(Right.READ, name))
 
-    @contextmanager
-    def observing(self) -> Iterator[None]:
+    def observing(self) -> AbstractContextManager[None]:
         """Entered while requests are answered: with OpenTelemetry the stages of operations have spans."""
-        with nullcontext() if self.spans is None else self.spans.observing():
-            yield
+        return nullcontext() if self.spans is None else self.spans.observing()

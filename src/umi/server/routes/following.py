@@ -17,7 +17,7 @@ from umi.server.access import Use
 from umi.server.answers import adapter, answers, reply
 from umi.server.bounded import check_limit
 from umi.server.paths import LIMIT_DEFAULT, Limit, Reading, Space, use_of
-from umi.server.problems import RETRY_AFTER_S, Refused
+from umi.server.problems import SOON, Refused
 from umi.types import Change
 
 router = APIRouter(tags=["changes"])
@@ -61,12 +61,7 @@ async def changes(
         return reply(await _page(space, start, limit))
     await anext(space.memory.changes(start), None)  # a wrong `after` is told before the stream begins
     if space.service.streams >= limits.SERVER_STREAMS_COUNT_MAX:
-        raise Refused(
-            503,
-            "server_busy",
-            f"{limits.SERVER_STREAMS_COUNT_MAX} streams are open",
-            {"Retry-After": str(RETRY_AFTER_S)},
-        )
+        raise Refused(503, "server_busy", f"{limits.SERVER_STREAMS_COUNT_MAX} streams are open", SOON)
     return StreamingResponse(_stream(space, use_of(request), start), media_type=_STREAM, headers=_HEADERS)
 
 

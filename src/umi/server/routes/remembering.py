@@ -28,7 +28,7 @@ from umi.server.paths import (
     use_of,
     where_of,
 )
-from umi.server.problems import RETRY_AFTER_S, Refused
+from umi.server.problems import SOON, Refused
 from umi.types import Episode, EpisodePage, FeedbackReceipt, RememberReceipt, SessionInfo, SessionPage
 
 router = APIRouter(tags=["messages"])
@@ -53,12 +53,7 @@ async def remember(
     """
     with space.service.underway.only(space.name, idempotency_key) as alone:
         if not alone:
-            raise Refused(
-                409,
-                "in_progress",
-                "a request with this Idempotency-Key is under way",
-                {"Retry-After": str(RETRY_AFTER_S)},
-            )
+            raise Refused(409, "in_progress", "a request with this Idempotency-Key is under way", SOON)
         receipt = await space.memory.remember(
             _messages(body),
             at=body.at,
