@@ -146,8 +146,6 @@ async def _changed(memory: Memory, relation: EvolutionRelation, word: str) -> An
 
     def draw(console: Console) -> None:
         console.print(Text(word, style="green"))
-        console.print(
-            render.indented(render.change(relation, known.get(relation.source_id), known.get(relation.target_id)))
-        )
+        console.print(render.indented(render.change(relation, known)))
 
     return Answer(relation, draw)

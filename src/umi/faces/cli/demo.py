@@ -227,10 +227,7 @@ def _show_stored(console: Console, found: Findings) -> None:
 def _show_changes(console: Console, found: Findings) -> None:
     render.heading(console, "2. What changed, and why", "no model was asked: rules read the sentences")
     for relation in found.changes:
-        drawn = render.change(
-            relation, found.ends.get(relation.source_id), found.ends.get(relation.target_id), ids=False
-        )
-        console.print(render.indented(drawn))
+        console.print(render.indented(render.change(relation, found.ends, ids=False)))
 
 
 def _show_asked(console: Console, question: str, receipt: RecallReceipt) -> None:

@@ -102,6 +102,6 @@ def _show(console: Console, receipt: RereadReceipt, known: dict[str, Entity]) ->
     rest = f", {receipt.changes_count:,} changes, {receipt.waiting_count:,} waiting"
     console.print(Text.assemble((f"{receipt.completed:,} read again", "green"), rest))
     for row in receipt.changes:
-        console.print(render.indented(Text(""), render.change(row, known.get(row.source_id), known.get(row.target_id))))
+        console.print(render.indented(Text(""), render.change(row, known)))
     if receipt.waiting:
         console.print(f"The first that waits: {receipt.waiting[0].reason}. Run it again to go on.")

@@ -339,8 +339,7 @@ def show_remembered(
     console.print(Text.assemble((word, "green"), "  ", (" ".join(receipt.episode_ids), "dim"), until))
     console.print(render.indented(render.entities(receipt.entities)))
     for relation in receipt.evolutions:
-        drawn = render.change(relation, known.get(relation.source_id), known.get(relation.target_id))
-        console.print(render.indented(Text(""), drawn))
+        console.print(render.indented(Text(""), render.change(relation, known)))
     if receipt.deferred:
         console.print(Text("it waits to be finished: `umi work` or `umi maintain` does it", style="yellow"))
     degradations(console, receipt.degraded)

@@ -143,9 +143,9 @@ def entities(rows: Iterable[Entity], *, ids: bool = True) -> Table:
     return made
 
 
-def change(relation: EvolutionRelation, old: Entity | None, new: Entity | None, *, ids: bool = True) -> Group:
-    """One relation as a sentence: the newer statement, what it does to the older one, and why."""
-    kind = relation.evolution_type
+def change(relation: EvolutionRelation, known: Mapping[str, Entity], *, ids: bool = True) -> Group:
+    """One relation as a sentence: the newer statement, what it does to the older one, and why; `known` are statements by id."""
+    kind, old, new = relation.evolution_type, known.get(relation.source_id), known.get(relation.target_id)
     first = said(new.content if new else relation.target_id)
     other = old.content if old else relation.source_id
     second = said(_FORGOTTEN if _is_alone(relation) else other, "dim" if relation.acted else "")
@@ -276,7 +276,7 @@ def entity(one: Entity, state: HitState | None = None, expires_at: datetime | No
     return facts(rows)
 
 
-def explanation(one: Explanation, texts: Mapping[str, Entity]) -> Group:
+def explanation(one: Explanation, known: Mapping[str, Entity]) -> Group:
     """Why a statement is known and stands as it does."""
     parts: list[RenderableType] = [entity(one.entity, one.state), Text(""), Text("said in", style="bold")]
     parts.append(indented(episode(one.episode)))
@@ -285,7 +285,7 @@ def explanation(one: Explanation, texts: Mapping[str, Entity]) -> Group:
             parts += [Text(""), Text(title, style="bold"), indented(*(said(row.content) for row in rows))]
     for title, relations in (("stale because", one.stale_because), ("changes", one.evolutions)):
         if relations:
-            drawn = [change(row, texts.get(row.source_id), texts.get(row.target_id)) for row in relations]
+            drawn = [change(row, known) for row in relations]
             parts += [Text(""), Text(title, style="bold"), indented(*drawn)]
     return Group(*parts)
 
