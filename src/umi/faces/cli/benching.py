@@ -6,9 +6,8 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -172,13 +171,12 @@ def cost(as_json: AsJson = False) -> None:
     answered(work, as_json=as_json)
 
 
-def teller(bar: Progress | None) -> Step:
-    """What a benchmark tells, shown in the bar where there is one."""
-    task = bar.add_task("", total=None) if bar else None
+def teller(bar: Progress) -> Step:
+    """What a benchmark tells, shown in the bar."""
+    task = bar.add_task("", total=None)
 
     def step(what: str, done: int, of: int) -> None:
-        if bar and task is not None:
-            bar.update(task, description=what, completed=done, total=of or None)
+        bar.update(task, description=what, completed=done, total=of or None)
 
     return step
 
@@ -201,12 +199,10 @@ def _sizes(text: str) -> list[int]:
     return counts
 
 
-def progress_bar(as_json: bool) -> Any:
-    """A bar for whoever looks, to be entered; nothing for programs."""
-    if as_json:
-        return nullcontext()
+def progress_bar(as_json: bool) -> Progress:
+    """A bar for whoever looks, to be entered; it shows nothing to programs."""
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=render.terminal(stderr=True), transient=True)
+    return render.progress(*columns, quiet=as_json)
 
 
 def report_answer(report: Report) -> Answer:

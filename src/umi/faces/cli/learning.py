@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from umi.faces.cli import render
@@ -95,7 +95,7 @@ def run(
 
     async def work(memory: Memory) -> Answer:
         columns = (TextColumn("signals"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=render.terminal(stderr=True), transient=True, disable=as_json) as bar:
+        with render.progress(*columns, quiet=as_json) as bar:
             task = bar.add_task("signals", total=None)
             receipt = await memory.learning.run(progress=lambda done, of: bar.update(task, completed=done, total=of))
         code = Code.INCOMPLETE if receipt.faults else Code.OK

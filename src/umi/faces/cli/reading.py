@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from umi.faces.cli import render
@@ -56,11 +58,8 @@ def work(
     """Read what was remembered with read="later", in order, and go on as more comes in; Ctrl-C ends it, and nothing is lost."""
 
     async def run(memory: Memory) -> Answer:
-        with _bar("texts read", quiet=as_json) as bar:
-            task = bar.add_task("", total=None)
-            receipt = await memory.work(
-                idle_s=idle, progress=lambda done, left: bar.update(task, completed=done, total=done + left)
-            )
+        with _texts_done("texts read", quiet=as_json) as progress:
+            receipt = await memory.work(idle_s=idle, progress=progress)
         code = Code.INCOMPLETE if receipt.waiting else Code.OK
         return Answer(receipt, lambda console: show_maintained(console, receipt), code)
 
@@ -81,11 +80,8 @@ def reread(
     """
 
     async def run(memory: Memory) -> Answer:
-        with _bar("messages read again", quiet=as_json) as bar:
-            task = bar.add_task("", total=None)
-            receipt = await memory.reread(
-                progress=lambda done, left: bar.update(task, completed=done, total=done + left)
-            )
+        with _texts_done("messages read again", quiet=as_json) as progress:
+            receipt = await memory.reread(progress=progress)
         known = await entities_of(memory, receipt.changes)
         code = Code.INCOMPLETE if receipt.waiting else Code.OK
         return Answer(receipt, lambda console: _show(console, receipt, known), code)
@@ -93,9 +89,12 @@ def reread(
     on_memory(Target(db, namespace, as_json, llm, embedder), run)
 
 
-def _bar(what: str, *, quiet: bool) -> Progress:
+@contextmanager
+def _texts_done(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=render.terminal(stderr=True), transient=True, disable=quiet)
+    with render.progress(*columns, quiet=quiet) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, left: bar.update(task, completed=done, total=done + left)
 
 
 def _show(console: Console, receipt: RereadReceipt, known: dict[str, Entity]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from umi import reembed as move
@@ -85,7 +85,7 @@ def reembed(
                 "vectors need an embedder: name one. To go on without, open the memory with --embedder none; its vectors stay"
             )
         columns = (SpinnerColumn(), TextColumn("{task.completed} texts"), TimeElapsedColumn())
-        with Progress(*columns, console=render.terminal(stderr=True), transient=True, disable=as_json) as bar:
+        with render.progress(*columns, quiet=as_json) as bar:
             task = bar.add_task("texts", total=None)
             done, waiting = await move(db, embedder, llm=llm, progress=lambda count: bar.update(task, completed=count))
         told = Text.assemble((f"{done:,} texts", "green"), f" have vectors of {embedder}, {waiting:,} wait")
