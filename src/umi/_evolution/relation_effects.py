@@ -22,7 +22,7 @@ from typing import Final
 from umi.ports import Snapshot
 from umi.types import Entity, EvolutionRelation, EvolutionType, Nature
 
-_BY_TIME: Final = attrgetter("created_at", "id")
+BY_TIME: Final = attrgetter("created_at", "id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class RelationEffects:
         for end in (row.source_id, row.target_id):
             if end in self._rows:
                 others = [other for other in self._rows[end] if other.id != row.id]
-                self._keep(end, tuple(sorted([*others, row], key=_BY_TIME)))
+                self._keep(end, tuple(sorted([*others, row], key=BY_TIME)))
 
     def know_relations(self, relations: Mapping[str, tuple[EvolutionRelation, ...]], entity_ids: Iterable[str]) -> None:
         """Add all relations of entities that the caller has already read from this snapshot to the cache."""

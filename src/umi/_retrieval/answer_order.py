@@ -76,7 +76,7 @@ async def in_order(
     if not hits or hits[0].score < ANSWER_READER_SCORE_RATIO_MIN:
         return Ordered(hits)
     near = hits[:ANSWER_READER_HITS_COUNT]
-    passages = {hit.id: _passage_of(hit, question) for hit in near}
+    passages = {hit.id: passage(hit.episode.content, _said_by(hit), question, hit.matched) for hit in near}
     none: float | None = None
     while True:
         read = await _read(reader, question, near, passages)
@@ -188,11 +188,6 @@ def newer_first(hits: Sequence[Hit], told_again: Sequence[tuple[str, str]], trus
             newer_than = dict.fromkeys((*later.newer_than, places[below].id))
             places[above] = replace(later, newer_than=tuple(newer_than))
     return [places[id_] for id_ in order]
-
-
-def _passage_of(hit: Hit, question: str) -> Passage:
-    """The statement of a hit that is read."""
-    return passage(hit.episode.content, _said_by(hit), question, hit.matched)
 
 
 def _said_by(hit: Hit) -> str:

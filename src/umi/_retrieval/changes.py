@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from operator import attrgetter
-from typing import Final
 
 from umi import limits
 from umi._evolution import set_facts
+from umi._evolution.relation_effects import BY_TIME
 from umi._evolution.relation_writer import statement_order
 from umi._evolution.states import HIDDEN, StatementState, StateResolver, View
 from umi._retrieval.filtering import kept
 from umi.ports import Snapshot
 from umi.types import Entity, Episode, EvolutionRelation, EvolutionType, HitState, Nature
 from umi.types.filters import Filter
-
-_BY_TIME: Final = attrgetter("created_at", "id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ def lately(snapshot: Snapshot, view: View) -> list[RecentChange]:
         row
         for one in sorted(holding.values(), key=lambda one: statement_order(one.entity), reverse=True)
         if last - statement_order(one.entity)[0] <= span
-        for row in sorted(one.evolutions, key=_BY_TIME, reverse=True)
+        for row in sorted(one.evolutions, key=BY_TIME, reverse=True)
         if _changed(row, one.entity.id)
     ]
     return _told(snapshot, holding, rows, view.where)

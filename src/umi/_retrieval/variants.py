@@ -60,14 +60,9 @@ def wants_deep(query: str) -> bool:
 
 def rule_variants(query: str) -> list[Variation]:
     """Other wordings of a query, without the query itself: its words with known synonyms added."""
-    reworded = _reworded(query)
-    return [Variation(reworded, REWORDED_WEIGHT)] if reworded else []
-
-
-def _reworded(query: str) -> str:
     words = [word.casefold() for word in re.findall(r"[\w'\u2019-]+", query)]
     other = [synonym for word in words for synonym in _synonyms(word)]
-    return f"{query} {' '.join(dict.fromkeys(other))}" if other else ""
+    return [Variation(f"{query} {' '.join(dict.fromkeys(other))}", REWORDED_WEIGHT)] if other else []
 
 
 def _synonyms(word: str) -> tuple[str, ...]:
