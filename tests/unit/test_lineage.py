@@ -11,7 +11,7 @@ from store_files import entity, episode_row
 from umi._core.clock import SystemClock, SystemEntropy
 from umi._evolution.relation_effects import RelationEffects
 from umi._evolution.relation_writer import Proposal, RelationWriter
-from umi._evolution.states import StateResolver
+from umi._evolution.states import StateResolver, View
 from umi.ports import Transaction
 from umi.stores.memory.store import MemoryStore
 from umi.stores.sql.rows import json_array
@@ -46,7 +46,7 @@ async def test_one_transaction_sees_its_own_relations_as_another_would() -> None
             assert writer.effects.relations(id_) == fresh.relations(id_)
             assert writer.effects.causes(id_) == fresh.causes(id_) == frozenset()
             assert writer.effects.entity(id_) == fresh.entity(id_)
-        (state,) = StateResolver(tx, None, writer.effects).of([tx.entities([ids[0]])[ids[0]]])
+        (state,) = StateResolver(tx, View(), writer.effects).of([tx.entities([ids[0]])[ids[0]]])
         assert state.state is HitState.CURRENT
 
     await space.write(work)

@@ -462,7 +462,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
         "as-of-ignored",
         "A question as of a day is answered as of today.",
         "umi._evolution.states.StateResolver.__init__",
-        partial(edited, StateResolver, "__init__", "view or View()", "replace(view or View(), as_of=None)"),
+        partial(edited, StateResolver, "__init__", "self._view = view", "self._view = replace(view, as_of=None)"),
     ),
     Mutation(
         "end-taken-for-an-addition",

@@ -278,7 +278,7 @@ class RelationWriter:
         self._tx.put_relation(kept)
         self.effects.take(kept)
 
-    def start_over(self, dropped: tuple[EvolutionRelation, ...] = ()) -> None:
+    def start_over(self, dropped: tuple[EvolutionRelation, ...]) -> None:
         """Empty the cache, because relations were changed in another way.
 
         Args:

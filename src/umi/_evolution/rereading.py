@@ -36,7 +36,7 @@ class Carried:
 
 
 def carried_over(
-    rows: Sequence[EvolutionRelation], before: Sequence[Entity], now: Sequence[Entity], learned: Collection[str] = ()
+    rows: Sequence[EvolutionRelation], before: Sequence[Entity], now: Sequence[Entity], learned: Collection[str]
 ) -> Carried:
     """Move the relations of statements that are read again to the statements that replace them.
 

@@ -85,14 +85,14 @@ class StateResolver:
 
     Args:
         snapshot: The store's state.
-        view: The point of view; None is that of today.
+        view: The point of view.
         effects: A reader of relations on the same snapshot, to reuse what it has loaded; only for a view without
             `known_at`.
     """
 
-    def __init__(self, snapshot: Snapshot, view: View | None = None, effects: RelationEffects | None = None) -> None:
+    def __init__(self, snapshot: Snapshot, view: View, effects: RelationEffects | None = None) -> None:
         self._snapshot = snapshot
-        self._view = view or View()
+        self._view = view
         check(
             effects is None or self._view.known_at is None, "a ledger of today cannot judge as of an earlier knowledge"
         )

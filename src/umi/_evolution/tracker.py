@@ -153,12 +153,7 @@ class EvolutionTracker:
 
 
 @stage("judge")
-def evolve(
-    tx: Transaction,
-    writer: RelationWriter,
-    new: Entity,
-    reader: TextReader | None = None,
-) -> list[EvolutionRelation]:
+def evolve(tx: Transaction, writer: RelationWriter, new: Entity, reader: TextReader | None) -> list[EvolutionRelation]:
     """Relate a stored entity to the statements before and after it by rules, record the relations, and act on them.
 
     A statement that arrives late is put in its place in time: older statements are judged against it, and it is judged

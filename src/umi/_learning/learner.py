@@ -148,7 +148,7 @@ class Learner:
 
     # The background loop.
 
-    async def run(self, progress: runs.Progress = lambda _done, _of: None) -> RunReceipt:
+    async def run(self, progress: runs.Progress) -> RunReceipt:
         """Load all signals, credit the new ones, and seal them as a version.
 
         An interrupted run is completed by the next one. See `umi._learning.runs`.

@@ -78,7 +78,7 @@ async def ingest(
     embedder: GuardedEmbedder | None,
     groups: Sequence[ProviderSignals],
     now: datetime,
-    progress: Progress = lambda _done, _of: None,
+    progress: Progress,
 ) -> SignalCounts:
     """Credit the signals of all providers, a batch per transaction.
 

@@ -110,8 +110,8 @@ class ReadingWriter:
         tx: Transaction,
         entropy: Entropy,
         now: datetime,
-        reader: TextReader | None = None,
-        policy: ClosingPolicy | None = None,
+        reader: TextReader | None,
+        policy: ClosingPolicy,
     ) -> None:
         self._tx = tx
         self._reader = reader

@@ -191,7 +191,7 @@ class Ingest:
         """Write what is read in episodes that this transaction has stored."""
         outcome = Outcome(degraded=dict.fromkeys(prepared.degraded))
         if self._worker is None:
-            writer = ReadingWriter(tx, self._entropy, now, policy=self._policy)
+            writer = ReadingWriter(tx, self._entropy, now, None, self._policy)
         else:
             writer = self._worker.writer(tx, now)
         made = {episode.id for episode, _ in items}

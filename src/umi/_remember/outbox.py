@@ -88,7 +88,7 @@ class OutboxWorker:
         model: Conversation | None,
         clock: Clock,
         entropy: Entropy,
-        policy: ClosingPolicy | None = None,
+        policy: ClosingPolicy,
     ) -> None:
         self._policy = policy
         self._storage = storage

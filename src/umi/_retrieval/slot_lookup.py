@@ -160,7 +160,7 @@ def _open_from(question: FactQuestion, view: View) -> datetime | None:
     return None if question.month else view.now or _EVER  # of a month, the year is that of the last statement
 
 
-def look_up(snapshot: Snapshot, question: FactQuestion, open_from: datetime | None = None) -> list[Entity]:
+def look_up(snapshot: Snapshot, question: FactQuestion, open_from: datetime | None) -> list[Entity]:
     """The statements in the slots that the question asks for, slot by slot, newest first within each.
 
     With `open_from` without those that were said before this moment and had ended by then.
