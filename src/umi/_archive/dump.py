@@ -23,7 +23,7 @@ from umi._archive.lines import (
 from umi.errors import Closed
 from umi.ports import EmbedderIdentity, Snapshot
 from umi.types import ExportReceipt
-from umi.types.filters import EVERYTHING, Filter
+from umi.types.filters import Filter
 
 _REPORT_LINES: Final = 512  # lines between two calls of `progress`
 
@@ -37,9 +37,7 @@ class Dump:
         where: The messages that are written, with what was read in them; with types, those that have a statement of one.
     """
 
-    def __init__(
-        self, sink: BinaryIO, progress: Callable[[int], None] | None = None, where: Filter = EVERYTHING
-    ) -> None:
+    def __init__(self, sink: BinaryIO, progress: Callable[[int], None] | None, where: Filter) -> None:
         self.stopped = False  # set from another thread, since the store's thread cannot be interrupted
         self._sink = sink
         self._progress = progress

@@ -61,7 +61,7 @@ class Restore:
         store: Store,
         namespace: str,
         embedder: EmbedderIdentity | None,
-        progress: Callable[[int], None] | None = None,
+        progress: Callable[[int], None] | None,
     ) -> None:
         self._store = store
         self._name = namespace  # the namespace that is being restored

@@ -358,7 +358,7 @@ class Engine:
         return operations.expire(self.removal(tx, now), now)
 
     def _expired(self, taken: Taken) -> None:
-        self.let_go(taken.deleted)
+        self.recalled_texts.forget(taken.deleted)
         self.forget_words()
 
     def forget_words(self) -> None:
@@ -368,10 +368,6 @@ class Engine:
         value_mentions.cache_clear()
         if self.parts.embedder is not None:
             self.parts.embedder.forget_questions()
-
-    def let_go(self, episode_ids: Iterable[str]) -> None:
-        """Drop the recalled lines of these episodes, which were deleted or changed."""
-        self.recalled_texts.forget(episode_ids)
 
     def forget_all(self) -> None:
         """Drop what RAM holds of this namespace, which was deleted: recalled lines, and notes of recalls."""

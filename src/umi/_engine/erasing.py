@@ -266,7 +266,7 @@ async def _finish(engine: Engine, taken: Taken) -> tuple[ErasureProof, bool]:
         The proof, and whether the file is clean.
     """
     # Texts that recall has returned must not stand for deleted episodes.
-    engine.let_go([*taken.deleted, *taken.redacted])
+    engine.recalled_texts.forget([*taken.deleted, *taken.redacted])
     try:
         # Words that other messages still contain cannot be searched for in the file.
         words, runs = await engine.storage.read(partial(operations.unsaid, texts=taken.texts))
