@@ -197,7 +197,7 @@ def _may_be_planned(old: ValueMention, new: ValueMention) -> bool:
     shared = sum(
         weight
         for term, weight in old.weights.items()
-        if weight >= 0.5 and new.weights.get(term, 0.0) >= 0.5 and term not in _stems(old.names)
+        if weight >= _HEAVY and new.weights.get(term, 0.0) >= _HEAVY and term not in _stems(old.names)
     )
     if not (old.near & new.weights.keys() and new.near & old.weights.keys()):
         return False
@@ -231,7 +231,7 @@ def _overlap(old: ValueMention, new: ValueMention) -> list[float]:
     for term, weight in old.weights.items():
         if term in new.weights:
             both = min(weight, new.weights[term])
-            if both >= 0.5:
+            if both >= _HEAVY:
                 shared += both
             else:
                 light += both
@@ -245,7 +245,7 @@ def _overlap(old: ValueMention, new: ValueMention) -> list[float]:
 
 def _heavy(mention: ValueMention) -> float:
     """The weight of a mention's meaningful words."""
-    return sum(weight for weight in mention.weights.values() if weight >= 0.5)
+    return sum(weight for weight in mention.weights.values() if weight >= _HEAVY)
 
 
 def _kinds(new: ValueMention) -> list[float]:
