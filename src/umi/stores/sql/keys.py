@@ -22,6 +22,11 @@ def key_of(ns: int, arrival: int) -> int:
     return ns << ARRIVAL_BITS | arrival
 
 
+def keys_of(ns: int) -> tuple[int, int]:
+    """The first and the last key of a namespace."""
+    return key_of(ns, 0), key_of(ns, ARRIVAL_MASK)
+
+
 def arrival_of(key: int) -> int:
     """The arrival within a key."""
     return key & ARRIVAL_MASK

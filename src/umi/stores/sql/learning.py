@@ -8,10 +8,9 @@ from dataclasses import asdict, replace
 from typing import Final
 
 from umi._core.vectors import from_bytes, to_bytes
-from umi.ports import Vector
 from umi.stores.sql import rows as codec
 from umi.stores.sql.connection import Row, Rows
-from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of, key_of
+from umi.stores.sql.keys import arrival_of, key_of, keys_of
 from umi.stores.sql.rows import from_micros, summed, to_micros, to_micros_or_none, verified
 from umi.types.learning_rows import EVERY, Belief, LearnedCounts, Share, SignalRow, Total, Trajectory, Version
 
@@ -65,7 +64,7 @@ class SqlLearned:
 
     def scan_beliefs(self) -> Iterator[Belief]:
         sql = f"{_BELIEFS} WHERE key BETWEEN ? AND ? ORDER BY key, entity_id, provider"
-        return map(_to_belief, self._execute(sql, self._range()))
+        return map(_to_belief, self._execute(sql, keys_of(self._ns)))
 
     def trajectories(self, ids: Iterable[str]) -> dict[str, Trajectory]:
         packed = codec.json_array(dict.fromkeys(ids))
@@ -116,7 +115,7 @@ class SqlLearned:
 
     def counts(self) -> LearnedCounts:
         ns = self._ns
-        row: Row = self._execute(_COUNTS, (ns, ns, ns, *self._range())).fetchall()[0]
+        row: Row = self._execute(_COUNTS, (ns, ns, ns, *keys_of(self._ns))).fetchall()[0]
         return LearnedCounts(*row)
 
     # Writes.
@@ -173,7 +172,7 @@ class SqlLearned:
                 self._execute("INSERT OR REPLACE INTO beliefs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def clear_beliefs(self) -> None:
-        self._execute("DELETE FROM beliefs WHERE key BETWEEN ? AND ?", self._range())
+        self._execute("DELETE FROM beliefs WHERE key BETWEEN ? AND ?", keys_of(self._ns))
 
     def prune(self, keep: int) -> int:
         sql = (
@@ -245,9 +244,6 @@ class SqlLearned:
 
     # Helpers.
 
-    def _range(self) -> tuple[int, int]:
-        return key_of(self._ns, 0), key_of(self._ns, ARRIVAL_MASK)
-
     def _keys(self, arrivals: Iterable[int]) -> str:
         return codec.to_json([key_of(self._ns, arrival) for arrival in dict.fromkeys(arrivals)])
 
@@ -289,18 +285,13 @@ def _to_version(row: Row) -> Version:
 def _to_trajectory(row: Row, shares: tuple[Share, ...]) -> Trajectory:
     _, id_, at, task, moved, embedding = verified("trajectories", row, 1)
     embedder, _, vector = (embedding or "").partition(_MARK)
-    return Trajectory(id_, from_micros(at), task, moved, shares, _to_vector(vector or None), embedder)
+    query = from_bytes(bytes.fromhex(vector)) if vector else None
+    return Trajectory(id_, from_micros(at), task, moved, shares, query, embedder)
 
 
 def _to_share(row: Row) -> Share:
     key, _, place, depth, entity_id, used, _ = verified("shares", row, 1)
     return Share(arrival_of(key), entity_id, place, depth, bool(used))
-
-
-def _to_vector(text: str | None) -> Vector | None:
-    if text is None:
-        return None
-    return from_bytes(bytes.fromhex(text))
 
 
 def _to_signal(row: Row, trajectories: tuple[str, ...]) -> SignalRow:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from umi.stores.sql.connection import Connection
-from umi.stores.sql.keys import ARRIVAL_MASK, key_of
+from umi.stores.sql.keys import keys_of
 from umi.stores.sql.rows import summed, verified
 
 _ROW: Final = "erased_namespaces"  # its name in `meta`
@@ -47,7 +47,7 @@ def drop_namespace(db: Connection, ns: int, sequence: int, tables: Mapping[str, 
         if "ns" in columns:
             db.execute(f"DELETE FROM {table} WHERE ns = ?", (ns,))
         elif "key" in columns:
-            db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", (key_of(ns, 0), key_of(ns, ARRIVAL_MASK)))
+            db.execute(f"DELETE FROM {table} WHERE key BETWEEN ? AND ?", keys_of(ns))
     db.execute("DELETE FROM meta WHERE name = ?", (f"restoring:{ns}",))
     before = floor(db)
     after = Floor(max(before.ns, ns), max(before.sequence, sequence + 1))

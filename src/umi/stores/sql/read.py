@@ -31,7 +31,7 @@ from umi.stores.sql.cache import Head, IndexCache
 from umi.stores.sql.connection import Connection, Row, Rows
 from umi.stores.sql.crc import damaged
 from umi.stores.sql.embedder import identity_of
-from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of, key_of
+from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of, key_of, keys_of
 from umi.stores.sql.learning import SqlLearned
 from umi.stores.sql.routing import SqlRouted
 from umi.types import Change, Entity, Episode, EvolutionRelation, OutboxItem
@@ -249,15 +249,13 @@ class SqlSnapshot:
     def list_entities(
         self, *, after: tuple[int, int] | None, limit: int, where: Filter = EVERYTHING, newest: bool = False
     ) -> list[tuple[tuple[int, int], Entity]]:
-        first, last = self._range()
+        first, last = keys_of(self._ns)
         kept, values = self._kept(where)
+        arrival, place = after or ((ARRIVAL_MASK, _PLACE_LAST) if newest else (0, -1))
+        arrival = min(arrival, ARRIVAL_MASK)  # one beyond would reach into another namespace's keys
         if newest:
-            arrival, place = after if after is not None else (ARRIVAL_MASK, _PLACE_LAST)
-            arrival = min(arrival, ARRIVAL_MASK)  # one beyond would reach into another namespace's keys
             test, order, bound = "(e.key, e.place) < (?, ?) AND e.key >= ?", "e.key DESC, e.place DESC", first
         else:
-            arrival, place = after if after is not None else (0, -1)
-            arrival = min(arrival, ARRIVAL_MASK)
             test, order, bound = "(e.key, e.place) > (?, ?) AND e.key <= ?", "e.key, e.place", last
         sql = f"{_ENTITIES} WHERE {test}{kept} ORDER BY {order} LIMIT ?"
         found = self._execute(sql, (key_of(self._ns, arrival), place, bound, *values, limit))
@@ -266,7 +264,7 @@ class SqlSnapshot:
     def list_episodes(
         self, *, after: int | None, limit: int, where: Filter = EVERYTHING, newest: bool = False
     ) -> list[Episode]:
-        first, last = self._range()
+        first, last = keys_of(self._ns)
         if after is not None:
             after = min(after, ARRIVAL_MASK)  # one beyond would reach into another namespace's keys
             first, last = (first, key_of(self._ns, after) - 1) if newest else (key_of(self._ns, after) + 1, last)
@@ -299,7 +297,7 @@ class SqlSnapshot:
         return tuple(rows.verified("aliases", row, 1)[1] for row in self._execute(sql, (self._ns, subject)))
 
     def sessions(self, *, after: str | None, limit: int) -> list[SessionInfo]:
-        found = self._execute(_SESSIONS, (*self._range(), after or "", limit))
+        found = self._execute(_SESSIONS, (*keys_of(self._ns), after or "", limit))
         return [
             SessionInfo(
                 name, count, rows.from_micros(first), rows.from_micros(last), tuple(sorted(json.loads(speakers)))
@@ -317,10 +315,10 @@ class SqlSnapshot:
             f"SELECT {rows.OUTBOX_COLUMNS} FROM outbox o JOIN episodes p ON p.key = o.key"
             " WHERE o.key BETWEEN ? AND ? ORDER BY o.key LIMIT ?"
         )
-        return [rows.to_outbox(row) for row in self._execute(sql, (*self._range(), limit))]
+        return [rows.to_outbox(row) for row in self._execute(sql, (*keys_of(self._ns), limit))]
 
     def counts(self) -> Counts:
-        low, high = self._range()
+        low, high = keys_of(self._ns)
         evolutions = self._execute(
             "SELECT type, count(*) FROM relations WHERE ns = ? AND undone_at IS NULL GROUP BY type ORDER BY type",
             (self._ns,),
@@ -382,12 +380,12 @@ class SqlSnapshot:
             " JOIN terms t ON t.key = p.key LEFT JOIN vectors v ON v.key = p.key"
             f" WHERE p.key BETWEEN ? AND ?{kept} ORDER BY p.key"
         )
-        return map(rows.to_episode_row, self._execute(sql, (*self._range(), *values)))
+        return map(rows.to_episode_row, self._execute(sql, (*keys_of(self._ns), *values)))
 
     def scan_entities(self, where: Filter = EVERYTHING) -> Iterator[Entity]:
         kept, values = self._with_types(where)
         sql = f"{_ENTITIES} WHERE e.key BETWEEN ? AND ?{kept} ORDER BY e.key, e.place"
-        return map(rows.to_entity, self._execute(sql, (*self._range(), *values)))
+        return map(rows.to_entity, self._execute(sql, (*keys_of(self._ns), *values)))
 
     def changes(self, after: int, limit: int) -> list[Change]:
         select = f"SELECT {rows.EVENT_COLUMNS} FROM events v WHERE v.ns = ? AND v.sequence > ?"
@@ -424,7 +422,7 @@ class SqlSnapshot:
         return periods.periods(self._execute, self._ns, subject, parts)
 
     def days(self, since: datetime, until: datetime) -> list[DayCount]:
-        return days.days(self._execute, self._ns, self._range(), since, until)
+        return days.days(self._execute, self._ns, keys_of(self._ns), since, until)
 
     def scan_aliases(self) -> Iterator[tuple[str, str]]:
         sql = f"SELECT {rows.ALIAS_COLUMNS} FROM aliases a WHERE a.ns = ? ORDER BY a.alias"
@@ -440,7 +438,7 @@ class SqlSnapshot:
             f"SELECT {rows.OUTBOX_COLUMNS} FROM outbox o JOIN episodes p ON p.key = o.key"
             " WHERE o.key BETWEEN ? AND ? ORDER BY o.key"
         )
-        return map(rows.to_outbox, self._execute(sql, self._range()))
+        return map(rows.to_outbox, self._execute(sql, keys_of(self._ns)))
 
     def restoring(self) -> str | None:
         row = self._execute("SELECT name, value, crc FROM meta WHERE name = ?", (self._restoring_name,)).fetchone()
@@ -458,9 +456,6 @@ class SqlSnapshot:
         """The keys of episodes as one value. Arrivals outside the range would reach into another namespace's keys, and are left out."""
         return f"[{','.join(str(key_of(self._ns, int(one))) for one in arrivals if 0 <= one <= ARRIVAL_MASK)}]"
 
-    def _range(self) -> tuple[int, int]:
-        return key_of(self._ns, 0), key_of(self._ns, ARRIVAL_MASK)
-
     def _index(self) -> NamespaceIndex:
         return self._cache.current(self._execute, self._head, self._touched)
 
@@ -473,7 +468,7 @@ class SqlSnapshot:
         kept, values = self._with_types(rest)
         # As one text: a row each would take ten times as long.
         sql = f"SELECT group_concat(p.key & {ARRIVAL_MASK}) FROM {source} p WHERE p.key BETWEEN ? AND ?{kept}"
-        (packed,) = next(self._execute(sql, (*first, key_of(self._ns, since), self._range()[1], *values)))
+        (packed,) = next(self._execute(sql, (*first, key_of(self._ns, since), keys_of(self._ns)[1], *values)))
         return np.sort(np.fromstring(packed, dtype=np.int64, sep=",")) if packed else NO_KEYS
 
     def _kept(self, where: Filter) -> tuple[str, tuple[rows.Value, ...]]:
