@@ -298,13 +298,9 @@ def _ends(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
     for gone in ended:
         if _same(gone, old.value) and not (not new.negated and _same(new.value, old.value)):
             return _verdict(EvolutionType.UPDATE, _met(new, old, gone), _change(old, new), old_id)
-    if not new.over:
-        return None
-    if not new.value and old.slot == new.slot:
-        return _verdict(EvolutionType.UPDATE, _sure(new, old), _change(old, new), old_id)
-    if _same(new.value, old.value) and _related(new.slot, old.slot):
-        return _verdict(EvolutionType.UPDATE, _sure(new, old), _change(old, new), old_id)
-    return None
+    whatever_it_was = not new.value and old.slot == new.slot
+    is_over = new.over and (whatever_it_was or (_same(new.value, old.value) and _related(new.slot, old.slot)))
+    return _verdict(EvolutionType.UPDATE, _sure(new, old), _change(old, new), old_id) if is_over else None
 
 
 def _met(new: _Claim, old: _Claim, gone: str) -> float:
