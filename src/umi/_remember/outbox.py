@@ -150,7 +150,8 @@ class OutboxWorker:
         if self._model is None:
             outcome.add(await self._write(left, embedded))
             left.clear()
-        while self._model is not None and left:
+            return
+        while left:
             work = left[0]
             # Each item is written with its own vectors only.
             vectors = embedded.vectors
@@ -158,7 +159,7 @@ class OutboxWorker:
             await self._settle_with(self._model, work, replace(embedded, vectors=mine), outcome)
             left.pop(0)
         # A later text may have changed what an earlier one says.
-        if self._model is not None and count > 1 and outcome.evolutions:
+        if count > 1 and outcome.evolutions:
             outcome.entities = list(await self._storage.read(partial(stand_now, entities=outcome.entities)))
 
     async def index(self, items: Sequence[Work]) -> Outcome:
