@@ -66,14 +66,9 @@ class SnapshotSearch:
 
     @stage("search")
     def run(self, snapshot: Snapshot, degraded: dict[Degradation, None]) -> list[Hit]:
+        """The hits, best first: looked-up facts, then what was found. Where there is none, `why_nothing` says why."""
         self._compare_embedders(snapshot, degraded)
-        rankings = [self._rank(snapshot, variant, degraded) for variant in self._variants]
-        weights = [variant.weight for variant in self._variants]
-        if self._deep:
-            rankings.extend(self._feedback(snapshot, rankings[0], degraded))
-            weights.extend([FEEDBACK_WEIGHT] * (len(rankings) - len(weights)))
-        merged = len(rankings) > 1
-        by_relevance = merge_rankings(rankings, weights, self._query.limit) if merged else rankings[0]
+        by_relevance = self._ranked(snapshot, degraded)
         ranking, lessons = by_relevance, self._query.lessons
         if lessons is not None:
             ranking = lessons.reordered(snapshot, ranking, self._floor(ranking))
@@ -230,6 +225,15 @@ class SnapshotSearch:
             if one is not None
         ]
         return hits[: self._query.limit]
+
+    def _ranked(self, snapshot: Snapshot, degraded: dict[Degradation, None]) -> Ranking:
+        """The ranking of all variants together, and on the deep path of what the first hits lead to."""
+        rankings = [self._rank(snapshot, variant, degraded) for variant in self._variants]
+        weights = [variant.weight for variant in self._variants]
+        if self._deep:
+            rankings.extend(self._feedback(snapshot, rankings[0], degraded))
+            weights.extend([FEEDBACK_WEIGHT] * (len(rankings) - len(weights)))
+        return merge_rankings(rankings, weights, self._query.limit) if len(rankings) > 1 else rankings[0]
 
     @stage("rank")
     def _rank(self, snapshot: Snapshot, variant: Variant, degraded: dict[Degradation, None]) -> Ranking:
