@@ -104,6 +104,7 @@ EXPORTED: list[str] = [
     "OutcomeLike",
     "Page",
     "PeriodCounts",
+    "PreviewOutdated",
     "Profile",
     "ProfileKind",
     "ProviderQualityWeights",

@@ -893,6 +893,7 @@ class Memory:
         session: str | None = None,
         where: Where | None = None,
         derived: Derived = "stale",
+        previewed: ErasurePreview | None = None,
     ) -> ErasureReceipt:
         """Delete everything about a subject, or every message of a session or of a filter, with everything derived from that.
 
@@ -906,12 +907,16 @@ class Memory:
             where: Messages like `{"metadata": {"customer": "c-17"}}`; see `umi.Where`.
             derived: What becomes of conclusions that do not name the subject, or were not drawn in these messages: "stale" (kept,
                 and not shown) or "erase".
+            previewed: What `preview_erasure` showed. Where other messages would go by now, none does.
 
         Raises:
             InvalidInput: For none or several of them, one that is outside its limits, or an unknown `derived`.
+            PreviewOutdated: When it is no longer as `previewed` showed it.
             StoreError: When the store fails; nothing is deleted then.
         """
-        return self._thread.run(self._twin.erase(subject, session=session, where=where, derived=derived))
+        return self._thread.run(
+            self._twin.erase(subject, session=session, where=where, derived=derived, previewed=previewed)
+        )
 
     def preview_erasure(
         self,
@@ -929,7 +934,7 @@ class Memory:
         """
         return self._thread.run(self._twin.preview_erasure(subject, session=session, where=where, derived=derived))
 
-    def erase_namespace(self) -> ErasureReceipt:
+    def erase_namespace(self, *, previewed: ErasurePreview | None = None) -> ErasureReceipt:
         """Delete this namespace: every message and all that was made of it or noted beside it, and its name.
 
         All of it goes in one transaction: messages, statements, relations, aliases, waiting work, what was learned, decisions
@@ -938,10 +943,14 @@ class Memory:
         This memory stays usable: writing to it begins the namespace anew. A namespace that does not exist deletes nothing, and
         the receipt says so: `known` is False.
 
+        Args:
+            previewed: What `preview_namespace_erasure` showed. Where something else would go by now, nothing does.
+
         Raises:
+            PreviewOutdated: When it is no longer as `previewed` showed it.
             StoreError: When the store fails; nothing is deleted then.
         """
-        return self._thread.run(self._twin.erase_namespace())
+        return self._thread.run(self._twin.erase_namespace(previewed=previewed))
 
     def preview_namespace_erasure(self) -> ErasurePreview:
         """Show what `erase_namespace` would delete now: how much of each kind, and the first messages.

@@ -8,6 +8,7 @@
     |-- IdempotencyConflict              a known key came back with other content
     |-- EvolutionError                   a relation that cannot be recorded, resolved or undone
     |   `-- RelationCycle                a derive relation that would close a circle
+    |-- PreviewOutdated                  an erasure would take something else than its preview showed
     |-- StoreError                       the store refused or failed; nothing was half-written
     |   |-- StoreUnavailable             not a database, no permission, read-only, missing folder
     |   |-- StoreBusy                    another process held the write lock past the busy timeout
@@ -105,6 +106,12 @@ class RelationCycle(EvolutionError):  # noqa: N818
     """A derive relation that would make a memory follow from itself."""
 
     code = "relation_cycle"
+
+
+class PreviewOutdated(UmiError):  # noqa: N818
+    """An erasure would take something else by now than its preview showed: nothing was deleted."""
+
+    code = "preview_outdated"
 
 
 class StoreError(UmiError):

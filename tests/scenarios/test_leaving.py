@@ -322,3 +322,24 @@ async def test_a_message_that_waits_to_be_read_has_nothing_to_explain(tmp_path: 
         await memory.remember(Message("I live in Rome.", id="mine-1"), read="later")
         with pytest.raises(NotFound, match="waits to be read"):
             await memory.why("mine-1")
+
+
+async def test_only_what_was_previewed_is_erased(words: umi.Memory) -> None:
+    await words.remember("I live in Oslo.", speaker="Anna", session="s")
+    previews = (await words.preview_erasure("Anna"), await words.preview_erasure(session="s"))
+    everything = await words.preview_namespace_erasure()
+    await words.remember("I like tea.", speaker="Anna", session="s")
+    for call in (
+        words.erase("Anna", previewed=previews[0]),
+        words.erase(session="s", previewed=previews[1]),
+        words.erase_namespace(previewed=everything),
+    ):
+        with pytest.raises(umi.PreviewOutdated, match="preview it again"):
+            await call
+    assert (await words.stats()).episodes == 2
+    known = await words.preview_namespace_erasure()
+    assert (await words.erase("Anna", previewed=await words.preview_erasure("Anna"))).known
+    assert (await words.erase_namespace()).known
+    with pytest.raises(umi.PreviewOutdated):
+        await words.erase_namespace(previewed=known)
+    assert not (await words.erase_namespace(previewed=await words.preview_namespace_erasure())).known

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import httpx
 import live_server
+import postgres_server
+import psycopg
 import pytest
 
 ALICE = "/v1/namespaces/alice"
@@ -159,6 +163,20 @@ def test_an_erasure_takes_what_its_preview_showed(client: Named) -> None:
     assert client.post("/erasures", {"everything": True, "confirm": plan["confirm"]}).status_code == 201
     names = [one["name"] for one in client.client.get("/v1/namespaces", params={"limit": 1000}).json()["items"]]
     assert client.base.rpartition("/")[2] not in names
+
+
+def test_a_preview_is_good_for_one_erasure_also_of_several_at_once() -> None:
+    with postgres_server.database() as url, live_server.running(url) as live, live.client() as one:
+        client = Named(one, ALICE)
+        client.tell("I live in Oslo.")
+        plan = client.post("/erasures/preview", {"subject": "alice"}).json()
+        asked = {"subject": "alice", "confirm": plan["confirm"]}
+        with ThreadPoolExecutor(4) as pool:
+            with psycopg.connect(url) as lock:  # all of them have looked before the first may write
+                lock.execute("SELECT FROM umi.namespaces FOR UPDATE")
+                answers = [pool.submit(client.post, "/erasures", asked) for _ in range(4)]
+                time.sleep(1)
+            assert sorted(answer.result().status_code for answer in answers) == [201, 409, 409, 409]
 
 
 def test_changes_are_paged_and_streamed_from_where_one_left_off(client: Named) -> None:

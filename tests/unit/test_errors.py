@@ -41,6 +41,7 @@ CODES = {
     "LLMServiceUnavailable": "llm_service_unavailable",
     "LLMTimeout": "llm_timeout",
     "NotFound": "not_found",
+    "PreviewOutdated": "preview_outdated",
     "RelationCycle": "relation_cycle",
     "RestoreConflict": "restore_conflict",
     "SignalError": "signal_error",

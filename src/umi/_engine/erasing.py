@@ -18,8 +18,8 @@ from umi._core.filters import read_filter
 from umi._engine.verifying import NAMESPACE, SESSION, SUBJECT, WHERE, verify
 from umi._erasure import leaving, operations
 from umi._erasure.operations import Taken
-from umi.errors import InvalidInput, StoreError
-from umi.ports import Transaction
+from umi.errors import InvalidInput, PreviewOutdated, StoreError
+from umi.ports import Snapshot, Transaction
 from umi.types import Derived, EntityTypeLike, ErasureCheck, ErasurePreview, ErasureReceipt, Where
 from umi.types.erasure_proof import ErasureProof, make_search, pieces
 from umi.types.filters import EVERYTHING, Filter
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("umi")
 
+_OUTDATED = "something else would go by now than the preview showed, so nothing was erased: preview it again"
 _SALT_BYTES = 16  # of the key of a proof's digests
 
 
@@ -84,6 +85,7 @@ class Erasing(ABC):
         session: str | None = None,
         where: Where | None = None,
         derived: Derived = "stale",
+        previewed: ErasurePreview | None = None,
     ) -> ErasureReceipt:
         """Delete everything about a subject, or every message of a session or of a filter, with everything derived from that.
 
@@ -97,13 +99,15 @@ class Erasing(ABC):
             where: Messages like `{"metadata": {"customer": "c-17"}}`; see `umi.Where`.
             derived: What becomes of conclusions that do not name the subject, or were not drawn in these messages: "stale" (kept,
                 and not shown) or "erase".
+            previewed: What `preview_erasure` showed. Where other messages would go by now, none does.
 
         Raises:
             InvalidInput: For none or several of them, one that is outside its limits, or an unknown `derived`.
+            PreviewOutdated: When it is no longer as `previewed` showed it.
             StoreError: When the store fails; nothing is deleted then.
         """
         chosen = _one_of(subject, session, where)
-        return await erase(self._open, self._name, chosen, derived_too=_derived_too(derived))
+        return await erase(self._open, self._name, chosen, derived_too=_derived_too(derived), previewed=previewed)
 
     async def preview_erasure(
         self,
@@ -120,13 +124,9 @@ class Erasing(ABC):
             StoreError: When the store cannot be read.
         """
         chosen, too = _one_of(subject, session, where), _derived_too(derived)
-        if chosen.subject is None:
-            return await self._open.storage.read(
-                partial(operations.preview_messages, where=chosen.where, derived_too=too)
-            )
-        return await self._open.storage.read(partial(operations.preview, subject=chosen.subject, derived_too=too))
+        return await self._open.storage.read(partial(_preview, chosen=chosen, derived_too=too))
 
-    async def erase_namespace(self) -> ErasureReceipt:
+    async def erase_namespace(self, *, previewed: ErasurePreview | None = None) -> ErasureReceipt:
         """Delete this namespace: every message and all that was made of it or noted beside it, and its name.
 
         All of it goes in one transaction: messages, statements, relations, aliases, waiting work, what was learned, decisions
@@ -135,10 +135,14 @@ class Erasing(ABC):
         This memory stays usable: writing to it begins the namespace anew. A namespace that does not exist deletes nothing, and
         the receipt says so: `known` is False.
 
+        Args:
+            previewed: What `preview_namespace_erasure` showed. Where something else would go by now, nothing does.
+
         Raises:
+            PreviewOutdated: When it is no longer as `previewed` showed it.
             StoreError: When the store fails; nothing is deleted then.
         """
-        return await erase_namespace(self._open, self._name)
+        return await erase_namespace(self._open, self._name, previewed)
 
     async def preview_namespace_erasure(self) -> ErasurePreview:
         """Show what `erase_namespace` would delete now: how much of each kind, and the first messages.
@@ -179,12 +183,16 @@ async def _forget(engine: Engine, forget: Callable[..., operations.Forgotten]) -
     return done.count
 
 
-async def erase(engine: Engine, name: str, chosen: _Chosen, *, derived_too: bool) -> ErasureReceipt:
+async def erase(
+    engine: Engine, name: str, chosen: _Chosen, *, derived_too: bool, previewed: ErasurePreview | None
+) -> ErasureReceipt:
     """See `Erasing.erase`; `name` is the namespace."""
     now = engine.parts.clock.now()
 
     def work(tx: Transaction) -> Taken:
         removal = engine.removal(tx, now)
+        if previewed is not None:
+            _check_same(previewed, _preview(tx, chosen, derived_too=derived_too))
         if chosen.subject is not None:
             return operations.erase(removal, chosen.subject, derived_too=derived_too)
         return operations.erase_messages(removal, chosen.where, derived_too=derived_too)
@@ -210,13 +218,21 @@ async def erase(engine: Engine, name: str, chosen: _Chosen, *, derived_too: bool
     )
 
 
-async def erase_namespace(engine: Engine, name: str) -> ErasureReceipt:
+async def erase_namespace(engine: Engine, name: str, previewed: ErasurePreview | None) -> ErasureReceipt:
     """See `Erasing.erase_namespace`; `name` is the namespace."""
     entropy, now, salt = engine.parts.entropy, engine.parts.clock.now(), _salt(engine)
+
+    def work(tx: Transaction) -> leaving.Contents:
+        if previewed is not None:
+            _check_same(previewed, leaving.preview_namespace(tx))
+        return leaving.erase_namespace(tx, salt, found)
+
     # Read without the write lock, for which all writers of the file wait.
     found = await engine.storage.read(partial(leaving.contents, salt=salt))
     if found.sequence:
-        found = await engine.storage.write(partial(leaving.erase_namespace, salt=salt, read=found))
+        found = await engine.storage.write(work)
+    elif previewed is not None and previewed.known:
+        raise PreviewOutdated(_OUTDATED)
     engine.forget_all()
     engine.forget_words()
     clean = await engine.clean_up(found.needles) if found.sequence else await engine.cleaned()
@@ -250,6 +266,26 @@ def _one_of(subject: str | None, session: str | None, where: Where | None) -> _C
             " a whole namespace goes with erase_namespace()"
         )
     return _Chosen(given[0], validate.optional_name(subject, "subject"), filter_)
+
+
+def _preview(snapshot: Snapshot, chosen: _Chosen, *, derived_too: bool) -> ErasurePreview:
+    if chosen.subject is None:
+        return operations.preview_messages(snapshot, chosen.where, derived_too=derived_too)
+    return operations.preview(snapshot, chosen.subject, derived_too=derived_too)
+
+
+def _check_same(previewed: ErasurePreview, found: ErasurePreview) -> None:
+    """Compare what a preview showed with what would go.
+
+    Raises:
+        PreviewOutdated: When it is not the same.
+    """
+    shown, going = (
+        ([one.id for one in each.deleted], [one.id for one in each.redacted], dict(each.counts))
+        for each in (previewed, found)
+    )
+    if shown != going:
+        raise PreviewOutdated(_OUTDATED)
 
 
 def _derived_too(derived: str) -> bool:

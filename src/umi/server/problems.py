@@ -24,6 +24,7 @@ _STATUSES: Final[tuple[tuple[type[UmiError], int], ...]] = (
     (errors.InvalidInput, 400),
     (errors.IdempotencyConflict, 422),
     (errors.EvolutionError, 409),
+    (errors.PreviewOutdated, 409),
     (errors.StoreFull, 507),
     (errors.StoreBusy, 503),
     (errors.StoreUnavailable, 503),

@@ -120,7 +120,12 @@ def erase(
             if not yes:
                 _show_preview(render.terminal(stderr=True), preview)
                 _ask(f"Erase {what}?", yes=False)
-            return _made(await memory.erase(subject, session=session, where=like, derived=derived.value), receipt)
+            return _made(
+                await memory.erase(
+                    subject, session=session, where=like, derived=derived.value, previewed=None if yes else preview
+                ),
+                receipt,
+            )
 
     on_memory(Target(db, namespace, as_json), work)
 
@@ -148,7 +153,7 @@ def erase_namespace(
             if not yes:
                 _show_counts(render.terminal(stderr=True), preview)
                 _ask_for_name(name)
-            return _made(await memory.erase_namespace(), receipt)
+            return _made(await memory.erase_namespace(previewed=None if yes else preview), receipt)
 
     on_memory(Target(db, name, as_json), work)
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from umi import limits
-from umi.errors import InvalidInput
+from umi.errors import InvalidInput, PreviewOutdated
 from umi.server import bounded
 from umi.server.access import Right
 from umi.server.answers import answers, reply
@@ -75,13 +75,14 @@ async def erase(space: Erasing, body: ConfirmBody) -> Response:
 
     The receipt has none of the text; keep it to prove later that the text is gone.
     """
-    if body.confirm != _token(space, body, await _preview(space, body)):
-        raise Refused(
-            409, "preview_outdated", "this is not what a preview showed last: preview again, and give its `confirm`"
-        )
+    shown = await _preview(space, body)
+    if body.confirm != _token(space, body, shown):
+        raise PreviewOutdated("this is not what a preview showed last: preview again, and give its `confirm`")
     if body.everything:
-        return reply(await space.memory.erase_namespace(), status=201)
-    receipt = await space.memory.erase(body.subject, session=body.session, where=body.where, derived=body.derived)
+        return reply(await space.memory.erase_namespace(previewed=shown), status=201)
+    receipt = await space.memory.erase(
+        body.subject, session=body.session, where=body.where, derived=body.derived, previewed=shown
+    )
     return reply(receipt, status=201)
 
 
