@@ -59,3 +59,29 @@ def test_no_password_is_printed(umi: Umi, url: str) -> None:
     assert "hunter2" not in shown
     gone = "postgresql://umi:hunter2@127.0.0.1:1/nowhere"
     assert "hunter2" not in umi("recall", "What?", "--db", gone, code=STORE_TROUBLE)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://umi:hunt#hunter2@127.0.0.1:1/nowhere",
+        "postgresql://umi:hunt?hunter2@127.0.0.1:1/nowhere",
+        "postgresql://umi:hunt@hunter2@127.0.0.1:1/nowhere",
+        "postgresql://umi:hunt/hunter2@127.0.0.1:1/nowhere",
+        "postgresql://umi:hunter2%zz@127.0.0.1:1/nowhere",
+        "postgresql://umi:hunter2@[bad",
+        "postgresql://umi@127.0.0.1:1/nowhere?passwor%64=hunter2",
+        "postgresql://umi@127.0.0.1:1/nowhere?password=a#hunter2",
+        "postgresql://umi@127.0.0.1:1/nowhere?oauth_client_secret=hunter2",
+    ],
+)
+@pytest.mark.parametrize("command", ["stats", "doctor"])
+def test_no_password_with_unusual_signs_is_printed(umi: Umi, command: str, address: str) -> None:
+    assert "hunter2" not in umi(command, "--db", address, code=STORE_TROUBLE)
+
+
+def test_the_rest_of_an_address_is_printed(umi: Umi) -> None:
+    gone = "postgresql://127.0.0.1:1,127.0.0.1:2/nowhere?user=me@home"
+    assert gone in umi("stats", "--db", gone, code=STORE_TROUBLE)
+    wrong = umi("stats", "--db", "postgresql://127.0.0.1:1/nowhere?sslmod=none", code=STORE_TROUBLE)
+    assert 'no address of PostgreSQL (invalid URI query parameter: "sslmod")' in wrong

@@ -16,6 +16,7 @@ from umi._evolution.trust import ClosingPolicy, Trust
 from umi._learning import IntelligenceLoader
 from umi._learning.routing import RoutedLLM
 from umi._reading.model import Allowance, Asker
+from umi.addresses import without_password
 from umi.config import Config
 from umi.errors import EmbedderMismatch, EmbedderUnavailable, InvalidInput, StoreUnavailable
 from umi.ports import Clock, EmbeddingProvider, Entropy, Replica, Store, SupportsClose
@@ -116,7 +117,7 @@ async def open_store(url: str, parts: Components) -> Store:
     # Another scheme than `sqlite:///` is left.
     if "://" in path:
         raise InvalidInput(
-            f"url {url!r} is of a kind Umi does not know; give a file path, sqlite:///PATH, postgresql://... or :memory:"
+            f"url {without_password(url)!r} is of a kind Umi does not know; give a file path, sqlite:///PATH, postgresql://... or :memory:"
         )
     try:
         return await SqliteStore.open(

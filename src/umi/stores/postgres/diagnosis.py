@@ -15,7 +15,7 @@ from umi.addresses import without_password
 from umi.errors import StoreError
 from umi.limits import STORE_CONNECTIONS_COUNT_MAX
 from umi.stores.postgres.errors import mapped
-from umi.stores.postgres.opening import CONNECT_S, OLDEST_SERVER, WEAK_COMMITS, schema_version
+from umi.stores.postgres.opening import CONNECT_S, OLDEST_SERVER, WEAK_COMMITS, readable, schema_version
 from umi.stores.postgres.replica import STALE
 from umi.stores.postgres.schema import COLUMNS, VERSION
 from umi.stores.sql.connection import Row
@@ -90,7 +90,7 @@ def _asked(url: str) -> Iterator[Server]:
         StoreError: When the server cannot be reached or refuses.
     """
     with (
-        mapped(without_password(url)),
+        mapped(readable(url)),
         psycopg.connect(
             url, autocommit=True, connect_timeout=CONNECT_S, prepare_threshold=None, application_name="umi doctor"
         ) as db,

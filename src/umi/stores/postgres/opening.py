@@ -7,7 +7,7 @@ from typing import Any, Final
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from umi.addresses import without_password
+from umi.addresses import HIDDEN, without_password
 from umi.errors import StoreUnavailable, StoreVersion
 from umi.limits import STORE_BUSY_TIMEOUT_MS, STORE_STATEMENT_MS_MAX
 from umi.stores.postgres.connection import PostgresConnection
@@ -51,13 +51,35 @@ _SETTINGS: Final[dict[str, Any]] = {
 _MIGRATION_LOCK: Final = 0x556D6931  # any number that other programs do not use
 
 
+def readable(url: str) -> str:
+    """The address as messages may show it.
+
+    Raises:
+        StoreUnavailable: When libpq cannot read it.
+    """
+    name = without_password(url)
+    try:
+        shown = conninfo_to_dict(name)
+    except psycopg.ProgrammingError as error:
+        raise StoreUnavailable(f"{name} is no address of PostgreSQL ({str(error).strip()}): correct it") from None
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:  # it would quote the password
+        given = {}
+    if any(value != given.get(setting) for setting, value in shown.items() if value != HIDDEN):
+        raise StoreUnavailable(
+            f"the password in the address {name} cannot be read: write a % in it as %25, a / as %2F, a @ as %40"
+        )
+    return name
+
+
 def connect(url: str) -> PostgresConnection:
     """Open a connection; nothing is created.
 
     Raises:
         StoreError: When the server cannot be reached or refuses.
     """
-    with mapped(without_password(url)):
+    with mapped(readable(url)):
         # Prepared statements would be kept in a session, and one whose transaction failed half-way is lost.
         given = conninfo_to_dict(url)
         settings = {name: value for name, value in _SETTINGS.items() if name not in given}
@@ -73,7 +95,7 @@ def migrate(url: str) -> None:
         StoreUnavailable: When the server is too old.
         StoreError: When the server cannot be reached or refuses.
     """
-    name = without_password(url)
+    name = readable(url)
     with mapped(name), psycopg.connect(url, connect_timeout=CONNECT_S, application_name="umi migration") as inner:
         if inner.info.server_version < OLDEST_SERVER:
             raise StoreUnavailable(f"{name} is PostgreSQL {inner.info.server_version // 10_000}: Umi needs 16 or newer")
