@@ -11,10 +11,12 @@ from typing import Any
 
 import apsw
 import httpx
+import postgres_server
 import pytest
 
 import umi
 from umi import Completion, CompletionRequest, limits
+from umi.addresses import without_password
 from umi.server.app import make_app
 from umi.server.audit import Audit
 from umi.server.credentials import Credentials
@@ -208,3 +210,14 @@ async def test_a_closed_memory_is_unavailable(tmp_path: Path) -> None:
         assert (await client.get("/readyz")).status_code == 200
         await memory.close()
         assert said(await client.get("/readyz")) == (503, "closed")
+
+
+async def test_who_has_no_key_is_not_told_the_address_of_a_store_that_is_gone(caplog: pytest.LogCaptureFixture) -> None:
+    with postgres_server.database() as url:
+        async with umi.Memory.open(url, embedder=None) as memory, serving(memory) as client:
+            assert (await client.get("/readyz")).status_code == 200
+            postgres_server.drop_database(url)
+            answer = await client.get("/readyz")
+            assert (answer.status_code, answer.json()["code"]) == (503, "store_unavailable")
+            assert "postgresql" not in answer.text
+            assert f"not ready: {without_password(url)}" in caplog.text

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+
 from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
 import umi
-from umi.errors import InvalidInput
+from umi.errors import InvalidInput, StoreError
 from umi.memory import Memory
 from umi.server.access import Right
 from umi.server.answers import answers, reply
@@ -16,6 +18,7 @@ from umi.server.paths import LIMIT_DEFAULT, After, Limit, service_of, use_of
 from umi.types import NamespaceInfo
 
 router = APIRouter()
+log = logging.getLogger("umi.server")
 
 
 class Namespaces(BaseModel):
@@ -123,5 +126,10 @@ async def metrics(request: Request) -> Response:
 @router.get("/readyz", tags=["health"], summary="Can it serve?", **answers(Health))
 async def readyz(request: Request) -> Response:
     """The store can be read. A store that cannot: 503."""
-    await service_of(request).memory.waiting(limit=1)
+    try:
+        await service_of(request).memory.waiting(limit=1)
+    except StoreError as error:
+        # Whoever asks needs no key, and the error may name the store's server and user.
+        log.warning("not ready: %s", error)
+        raise Refused(503, error.code, "the store cannot be read now; the server's log says why") from error
     return reply(Health(status="ok"))
