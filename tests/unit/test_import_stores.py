@@ -146,6 +146,13 @@ def test_langgraphs_postgres_store_twice(umi: Umi, url: str) -> None:
     twice(umi, url, made_stores.langgraph_postgres(url), "langgraph")
 
 
+@pytest.mark.parametrize("wrong", ["umi:hunter2@[bad", "umi:hunter2%zz@127.0.0.1:1/db", "umi:#hunter2@127.0.0.1:1/db"])
+def test_an_address_of_nothing_is_refused_without_its_password(umi: Umi, wrong: str) -> None:
+    said = umi("import", f"postgresql://{wrong}", code=2)
+    assert "cannot be read as a store of LangGraph" in said
+    assert "hunter2" not in said
+
+
 def test_a_file_that_langgraphs_library_wrote_and_its_items(umi: Umi) -> None:
     shutil.copy(DATA / "langgraph.db", umi.folder / "langgraph.db")
     data = umi.data("import", str(umi.folder / "langgraph.db"), "--embedder", "none")

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import apsw
 
+from umi.addresses import without_password
 from umi.errors import InvalidInput
 from umi.faces.importers.inert import Inert, fields_of
 from umi.faces.importers.memories import langgraph_item, mem0_item
@@ -77,8 +77,7 @@ def of_folder(path: Path) -> Store | None:
 
 def of_postgres(url: str) -> Store:
     """LangGraph's PostgresStore behind a URL."""
-    parts = urlsplit(url)
-    return Store(f"{parts.hostname or ''}{parts.path}", "langgraph", partial(_langgraph_postgres, url))
+    return Store(without_password(url), "langgraph", partial(_langgraph_postgres, url))
 
 
 @contextmanager
@@ -117,7 +116,10 @@ def _langgraph_postgres(url: str, defaults: Defaults) -> Iterator[Item]:
                     prefix, key, value, created, updated = row
                     yield _langgraph_row(prefix, key, value, created.isoformat(), updated.isoformat(), number, defaults)
     except psycopg.Error as error:
-        raise InvalidInput(f"{of_postgres(url).name} cannot be read as a store of LangGraph: {short(error)}") from None
+        # Where libpq cannot read an address it quotes a part, such as the password.
+        is_misread = isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None
+        said = "the address is wrong; write a % in a password as %25" if is_misread else short(error)
+        raise InvalidInput(f"{without_password(url)} cannot be read as a store of LangGraph: {said}") from None
 
 
 def _langgraph_row(
