@@ -212,6 +212,21 @@ def test_changes_are_paged_and_streamed_from_where_one_left_off(client: Named) -
     )
 
 
+def test_a_stream_ends_where_the_store_is_gone() -> None:
+    with postgres_server.database() as url:
+        live = live_server.start(url)
+        headers = {"Accept": "text/event-stream"}
+        with live.client() as client, client.stream("GET", f"{ALICE}/changes", headers=headers) as stream:
+            lines = stream.iter_lines()
+            assert next(lines) == ": follows"
+            postgres_server.drop_database(url)
+            assert not any(lines)
+        live.process.terminate()
+        _, said = live.process.communicate(timeout=live_server.STOP_S)
+        assert "a stream of changes ended: " in said
+        assert "Traceback" not in said
+
+
 def test_an_export_comes_back_into_another_namespace(client: Named) -> None:
     client.tell("I live in Oslo.")
     client.tell("I moved to Rome.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Annotated, Any, Final
@@ -12,7 +13,7 @@ from pydantic import BaseModel
 from starlette.responses import Response, StreamingResponse
 
 from umi import limits
-from umi.errors import InvalidInput
+from umi.errors import InvalidInput, UmiError
 from umi.server.access import Use
 from umi.server.answers import adapter, answers, reply
 from umi.server.bounded import check_limit
@@ -21,6 +22,7 @@ from umi.server.problems import SOON, Refused
 from umi.types import Change
 
 router = APIRouter(tags=["changes"])
+log = logging.getLogger("umi.server")
 
 
 class Changes(BaseModel):
@@ -82,7 +84,7 @@ async def _page(space: Space, after: int, limit: int) -> Changes:
 
 
 async def _stream(space: Space, use: Use, after: int) -> AsyncIterator[bytes]:
-    """Events until the client goes, the server stops or the key ends."""
+    """Events until the client goes, the server stops, the key ends or the store cannot be read."""
     service = space.service
     service.streams += 1
     try:
@@ -108,6 +110,8 @@ async def _stream(space: Space, use: Use, after: int) -> AsyncIterator[bytes]:
                 await asyncio.wait_for(service.stopping.wait(), limits.CHANGES_POLL_S)
             quiet_s += limits.CHANGES_POLL_S
             checked_s += limits.CHANGES_POLL_S
+    except UmiError as error:
+        log.warning("a stream of changes ended: %s", error)  # the client comes again and misses nothing
     finally:
         service.streams -= 1
 
