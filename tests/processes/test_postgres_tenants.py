@@ -63,7 +63,7 @@ async def test_a_role_that_is_bound_to_one_namespace_sees_nothing_of_another(url
             assert [info.name for info in await memory.namespaces()] == ["acme"]
             rival = memory.switch("rival")
             assert not (await rival.recall("Where does Alice work?", min_score=0)).hits
-            with pytest.raises(StoreUnavailable, match="refused"):
+            with pytest.raises(StoreUnavailable, match="keeps this user to a namespace of its own"):
                 await rival.remember("Eve was here.")
         async with umi.Memory.open(url, namespace="rival") as memory:
             assert len((await memory.list()).items) == 2

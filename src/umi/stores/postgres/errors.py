@@ -24,6 +24,7 @@ _NOT_LET_IN = (found.InvalidPassword, found.InvalidAuthorizationSpecification, f
 _CORRUPT = (found.DataCorrupted, found.IndexCorrupted)
 # A server, or a pooler, that refuses a connection says why in words only.
 _CROWDED: Final = re.compile("too many (connections|clients)|connection slots|no more connections allowed")
+_BOUND: Final = "row-level security policy"
 # What an error means, the first that fits.
 _MEANINGS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[UmiError], str], ...]] = (
     (found.UniqueViolation, InvalidInput, "a row of this id is in {name} already ({said}): each is written once"),
@@ -41,7 +42,11 @@ _MEANINGS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], type
         "{name} takes no writes ({said}): give the address of the primary server",
     ),
     (_CORRUPT, StoreCorrupt, "{name} is damaged ({said}): stop writing to it, and restore it from a backup"),
-    (_NOT_LET_IN, StoreUnavailable, "{name} refused this user ({said}): give a user who may create tables there"),
+    (
+        _NOT_LET_IN,
+        StoreUnavailable,
+        "{name} refused this user ({said}): give one who may create, read and write Umi's tables",
+    ),
     (
         (psycopg.OperationalError, psycopg.InterfaceError),
         StoreUnavailable,
@@ -72,6 +77,10 @@ def translate(error: psycopg.Error, name: str) -> UmiError:
     said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if _CROWDED.search(said):
         return StoreBusy(f"{name} has no connection left ({said}): try again, or let this user have more")
+    if _BOUND in said:
+        return StoreUnavailable(
+            f"{name} keeps this user to a namespace of its own ({said}): what concerns others, or the whole database, is for its owner"
+        )
     for kinds, meaning, message in _MEANINGS:
         if isinstance(error, kinds):
             return meaning(message.format(name=name, said=said))
