@@ -242,6 +242,8 @@ def test_an_export_comes_back_into_another_namespace(client: Named) -> None:
     problem(client.client.post("/v1/namespaces/damaged/import", content=damaged), 400, "export_damaged")
     problem(client.client.post("/v1/namespaces/damaged/import", content=b"no export"), 400, "export_damaged")
     problem(client.client.post(f"{client.base}/import", content=exported.content), 409, "restore_conflict")
+    newer = exported.content.replace(b'"version":1', b'"version":99', 1)
+    problem(client.client.post("/v1/namespaces/newer/import", content=newer), 409, "store_version")
     assert client.post("/maintain").json()["waiting_count"] == 0
 
 

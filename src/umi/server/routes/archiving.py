@@ -11,9 +11,10 @@ from typing import IO, Any, Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
-from umi.errors import ExportDamaged
+from umi.errors import EmbedderMismatch, ExportDamaged, StoreVersion
 from umi.server.answers import answers, reply
 from umi.server.paths import Administering, KindsOf, Reading, WhereText, use_of, where_of
+from umi.server.problems import Refused
 from umi.types import MaintainReceipt, RestoreReceipt
 
 router = APIRouter(tags=["upkeep"])
@@ -57,7 +58,10 @@ async def import_(space: Administering, request: Request) -> Response:
             use_of(request).caller.require_operator(
                 "this is an export of a whole store: it needs the right to admin in '*'"
             )
-        return reply(await space.memory.restore(spooled))
+        try:
+            return reply(await space.memory.restore(spooled))
+        except (StoreVersion, EmbedderMismatch) as error:  # of what was sent, and nothing is wrong here
+            raise Refused(409, error.code, str(error)) from error
 
 
 @router.post("/maintain", summary="Maintain", **answers(MaintainReceipt))
