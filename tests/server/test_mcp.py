@@ -132,11 +132,9 @@ async def test_a_resource_or_prompt_that_fails_says_why(tmp_path: Path) -> None:
     async with by_stdio(tmp_path / "umi.db") as client:
         with pytest.raises(MCPError, match="invalid_input"):
             await client.get_prompt("with_memory", {"question": " "})
-        for count in ("NAME", "1.5", "-1"):
+        for count in ("NAME", "1.5", "-1", "0", "1001", "9" * 5000):
             with pytest.raises(MCPError, match="count must be a whole number"):
                 await client.read_resource(f"umi://timeline/{count}")
-        with pytest.raises(MCPError, match="limit"):
-            await client.read_resource("umi://timeline/0")
 
 
 async def test_a_client_that_only_reads_has_no_tool_that_writes(tmp_path: Path) -> None:

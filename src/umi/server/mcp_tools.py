@@ -364,11 +364,12 @@ def _add_resources(server: MCPServer, bind: Binder) -> None:
     async def timeline(count: str, ctx: Context) -> str:
         """The newest statements and how they stand, newest first; `count` is at most 1,000."""
         bound = bind(ctx)
-        if not count.isascii() or not count.isdigit():
+        number = int(count[:9]) if count.isascii() and count.isdigit() else 0
+        if not 1 <= number <= _TIMELINE_COUNT_MAX:
             raise ResourceError(f"count must be a whole number of 1 to {_TIMELINE_COUNT_MAX:,}, got {count!r:.40}")
         try:
             memory = bound.to("timeline", Right.READ)
-            page = await memory.list(limit=min(int(count), _TIMELINE_COUNT_MAX), order="newest")
+            page = await memory.list(limit=number, order="newest")
             head = f"In namespace {bound.name}:\n"
             room = Room(MCP_ANSWER_TOKENS_MAX, HistoryAnswer(namespace=bound.name, steps=[]), head)
             rows = await _rows(memory, page.items, room)
