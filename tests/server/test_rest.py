@@ -247,6 +247,13 @@ def test_an_export_comes_back_into_another_namespace(client: Named) -> None:
     assert client.post("/maintain").json()["waiting_count"] == 0
 
 
+@pytest.mark.parametrize(("days", "limit"), [(36_501, 36_500), (0, 1)])
+def test_a_number_out_of_bounds_is_told_with_its_bound(client: Named, days: int, limit: int) -> None:
+    told = client.client.post("/v1/keys", json={"grants": ["a=read"], "expires_in_days": days})
+    found = problem(told, 400, "invalid_input")
+    assert (found["limit"], found["value"]) == (limit, days)
+
+
 @pytest.mark.parametrize(
     ("body", "detail"),
     [

@@ -36,6 +36,7 @@ from umi.server.routes import (
 from umi.server.service import Service
 
 _CODES: Final = {404: "no_such_path", 405: "no_such_method", 413: "body_too_long"}
+_BOUNDS: Final = ("ge", "le")  # as pydantic calls them
 _POLICY: Final = "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; connect-src 'self'"
 
 
@@ -101,7 +102,11 @@ async def _umi_error(_: Request, error: UmiError) -> Response:
 async def _invalid(_: Request, error: RequestValidationError) -> Response:
     faults = [{"at": ".".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()]
     detail = "; ".join(f"{fault['at']}: {fault['message']}" for fault in faults[:3])
-    return problem(400, "invalid_input", detail, errors=faults)
+    bounds = (
+        (bound, one["input"]) for one in found for bound in map(one.get("ctx", {}).get, _BOUNDS) if bound is not None
+    )
+    limit, value = next(bounds, (None, None))
+    return problem(400, "invalid_input", detail, errors=faults, limit=limit, value=value)
 
 
 async def _http_error(_: Request, error: HTTPException) -> Response:
