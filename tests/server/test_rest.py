@@ -247,6 +247,11 @@ def test_an_export_comes_back_into_another_namespace(client: Named) -> None:
     assert client.post("/maintain").json()["waiting_count"] == 0
 
 
+def test_a_body_of_another_media_type_is_told_which_to_send(client: Named) -> None:
+    told = client.client.post(f"{client.base}/episodes", data={"content": "I live in Oslo."})  # as curl -d does
+    assert "Content-Type: application/json" in problem(told, 400, "invalid_input")["detail"]
+
+
 @pytest.mark.parametrize(("days", "limit"), [(36_501, 36_500), (0, 1)])
 def test_a_number_out_of_bounds_is_told_with_its_bound(client: Named, days: int, limit: int) -> None:
     told = client.client.post("/v1/keys", json={"grants": ["a=read"], "expires_in_days": days})
