@@ -184,6 +184,27 @@ async def test_mem0s_tools_over_http(mem0s: live_server.Live) -> None:
         await tell_mem0(client)
 
 
+async def test_a_run_bounds_what_mem0s_tools_find_and_delete(mem0s: live_server.Live) -> None:
+    async with at(f"{mem0s.url}/mcp/runs") as client:
+        await call(client, "add_memory", text="I have a grey cat.", run_id="monday")
+        await call(client, "add_memory", text="I have a brown dog.", run_id="friday")
+
+        async def listed(**arguments: Any) -> list[str]:
+            return [one["memory"] for one in (await call(client, "get_memories", **arguments))["results"]]
+
+        assert await listed(run_id="monday") == ["I have a grey cat."]
+        found = await call(client, "search_memories", query="Which dog do I have?", run_id="monday")
+        assert "I have a brown dog." not in [one["memory"] for one in found["results"]]
+        for tool, arguments in (
+            ("delete_all_memories", {"agent_id": "bot"}),
+            ("get_memories", {"filters": {"run_id": "monday"}}),
+            ("search_memories", {"query": "cat", "filters": {"run_id": "monday"}}),
+        ):
+            assert "takes no" in await failing(client, tool, **arguments)
+        await call(client, "delete_all_memories", user_id="ignored", run_id="monday")
+        assert await listed() == ["I have a brown dog."]
+
+
 async def test_mem0s_list_is_paged_within_its_budget(mem0s: live_server.Live) -> None:
     async with at(f"{mem0s.url}/mcp/many") as client:
         for number in range(12):

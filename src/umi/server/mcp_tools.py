@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, Literal, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Concatenate, Final, Literal, ParamSpec, TypeVar, cast
 
 from mcp import MCPError
 from mcp.server.mcpserver import Context, MCPServer
@@ -287,11 +287,18 @@ class Tools(BoundTools):
 
 
 class StrictServer(MCPServer):
-    """Refuses an argument that a tool does not take. The library drops it: a misspelled `as_of` would be answered as of now."""
+    """Refuses an argument that a tool does not take. The library drops it: a misspelled `as_of` would be answered as of now.
+
+    Those of `ignored` may come and do nothing.
+    """
+
+    ignored: ClassVar[frozenset[str]] = frozenset()
 
     async def list_tools(self) -> list[Tool]:
-        """The tools, whose schemas allow no further argument."""
+        """The tools, whose schemas allow no further argument where none is ignored."""
         found = await super().list_tools()
+        if self.ignored:
+            return found
         return [tool.model_copy(update={"input_schema": tool.input_schema | _NOTHING_ELSE}) for tool in found]
 
     async def call_tool(
@@ -300,7 +307,7 @@ class StrictServer(MCPServer):
         """Call a tool with arguments that it takes; see `MCPServer.call_tool`."""
         tools = await super().list_tools()
         taken = [list(tool.input_schema["properties"]) for tool in tools if tool.name == name]
-        if taken and (unknown := [one for one in arguments if one not in taken[0]]):
+        if taken and (unknown := [one for one in arguments if one not in taken[0] and one not in self.ignored]):
             error = InvalidInput(f"{name} takes no {unknown[0]!r:.80}; it takes {', '.join(taken[0])}")
             raise ToolError(f"{error.code}: {error}")
         return await super().call_tool(name, arguments, context)

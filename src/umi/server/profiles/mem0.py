@@ -1,8 +1,8 @@
-"""The tools of mem0's MCP servers, over one namespace: what they call user_id, agent_id or app_id is fixed from outside, run_id is the session."""
+"""The tools of mem0's MCP servers, over one namespace: whose it is, which they call user_id, is fixed from outside; run_id is the session."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult
@@ -22,6 +22,7 @@ from umi.server.mcp_tools import (
     Binder,
     Bound,
     BoundTools,
+    StrictServer,
     Tokens,
     make_server,
     told,
@@ -29,6 +30,8 @@ from umi.server.mcp_tools import (
 from umi.types import Episode
 
 _PAGE_COUNT: Final = 50
+
+Run = Annotated[str | None, Field(description="Only this conversation; without it, all of them.")]
 
 
 class MemoryRow(BaseModel):
@@ -85,11 +88,12 @@ class Mem0Tools(BoundTools):
         query: Annotated[str, Field(description="A question or keywords.")],
         ctx: Context,
         limit: Annotated[int, Field(description="At most so many.", ge=1, le=RECALL_LIMIT_MAX)] = 10,
+        run_id: Run = None,
         max_tokens: Tokens = MCP_ANSWER_TOKENS_DEFAULT,
     ) -> Annotated[CallToolResult, Results]:
         """Search memories: what holds now and answers the query, best first; nothing when nothing is relevant."""
         bound = self._bind(ctx)
-        receipt = await bound.to("recall", Right.READ).recall(query, limit=limit)
+        receipt = await bound.to("recall", Right.READ).recall(query, limit=limit, where=_of_run(run_id))
         bound.use.records, bound.use.degraded = len(receipt.hits), receipt.degraded
         found = [_row(hit.episode, text=hit.content, score=round(hit.score, 4)) for hit in receipt.hits]
         made = Results(namespace=bound.name, results=[], left_out=len(found))
@@ -102,17 +106,18 @@ class Mem0Tools(BoundTools):
         self,
         ctx: Context,
         after: Annotated[str | None, Field(description="`next` of the page before.")] = None,
+        run_id: Run = None,
         max_tokens: Tokens = MCP_ANSWER_TOKENS_DEFAULT,
     ) -> Annotated[CallToolResult, Results]:
         """List memories, the newest first, a page at a time."""
         bound = self._bind(ctx)
-        memory = bound.to("list_episodes", Right.READ)
-        page = await memory.episodes(limit=_PAGE_COUNT, after=after, order="newest")
+        memory, where = bound.to("list_episodes", Right.READ), _of_run(run_id)
+        page = await memory.episodes(limit=_PAGE_COUNT, after=after, order="newest", where=where)
         made = Results(namespace=bound.name, results=[], next=CURSOR_ROOM)
         made.results = within(map(_row, page.items), Room(max_tokens, made))
         made.next = page.next
         if len(made.results) < len(page.items):
-            shorter = await memory.episodes(limit=max(1, len(made.results)), after=after, order="newest")
+            shorter = await memory.episodes(limit=max(1, len(made.results)), after=after, order="newest", where=where)
             made.next = shorter.next
         return _results(made)
 
@@ -160,10 +165,10 @@ class Mem0Tools(BoundTools):
         return _done(bound, f"{deleted} of {len(memory_ids)} memories deleted")
 
     @told
-    async def delete_all(self, ctx: Context) -> Annotated[CallToolResult, Done]:
-        """Delete every memory of this namespace for good. Ask the user first."""
+    async def delete_all(self, ctx: Context, run_id: Run = None) -> Annotated[CallToolResult, Done]:
+        """Delete every memory of this namespace, or of one conversation of it, for good. Ask the user first."""
         bound = self._bind(ctx)
-        deleted = await bound.to("forget", Right.ERASE).forget(where=EVERY)
+        deleted = await bound.to("forget", Right.ERASE).forget(where=_of_run(run_id) or EVERY)
         return _done(bound, f"{deleted} memories deleted")
 
     async def _episode(self, bound: Bound, action: str, id_: str, *rights: Right) -> Episode:
@@ -171,6 +176,12 @@ class Mem0Tools(BoundTools):
         if not isinstance(found, Episode):
             raise NotFound(f"no memory {id_!r:.80}")
         return found
+
+
+class _Server(StrictServer):
+    """Ignores whose memories a call names: the namespace is fixed. What else it does not take might narrow what is deleted."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"user_id"})
 
 
 def make(bind: Binder, *, read_only: bool = False) -> MCPServer:
@@ -201,7 +212,11 @@ def make_openmemory(bind: Binder, *, read_only: bool = False) -> MCPServer:
 
 def _server() -> MCPServer:
     about = INSTRUCTIONS.replace("Call recall", "Search").replace(" and remember when", " and add a memory when")
-    return make_server(about)
+    return make_server(about, _Server)
+
+
+def _of_run(run_id: str | None) -> dict[str, str] | None:
+    return None if run_id is None else {"session": run_id}
 
 
 def _row(episode: Episode, *, text: str | None = None, score: float | None = None) -> MemoryRow:
