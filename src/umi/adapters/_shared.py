@@ -72,18 +72,32 @@ def cut(text: str) -> str:
     return clean(text).encode()[: limits.QUERY_BYTES_MAX].decode("utf-8", "ignore").strip()
 
 
+def checked(identity: object, what: str) -> str:
+    """The id of a user or of a conversation. Without one users would share a memory, or a conversation would be kept nowhere.
+
+    Raises:
+        InvalidInput: For what is no text, and for a blank one.
+    """
+    if not isinstance(identity, str) or not identity.strip():
+        raise InvalidInput(f"{what} must be a text that is not blank, got {identity!r:.80}")
+    return identity
+
+
 class AgentMemory:
     """The memory of one user, or of whoever the framework keeps apart, as an agent uses it. No method raises what Umi raises.
 
     Args:
         memory: An open memory.
-        namespace: Whose memories they are; None is the memory's own namespace.
+        user: Whose memories they are: the namespace.
         session: The conversation.
+
+    Raises:
+        InvalidInput: For a user who is no text, or blank.
     """
 
-    def __init__(self, memory: AnyMemory, namespace: str | None = None, session: str | None = None) -> None:
+    def __init__(self, memory: AnyMemory, user: str, session: str | None = None) -> None:
         self._memory = memory
-        self._namespace = namespace
+        self._namespace = checked(user, "user")
         self._session = session
 
     async def known(
@@ -125,7 +139,7 @@ class AgentMemory:
         return UNAVAILABLE
 
     def _view(self) -> AnyMemory:
-        return self._memory if self._namespace is None else self._memory.switch(self._namespace)
+        return self._memory.switch(self._namespace)
 
 
 class Caller:

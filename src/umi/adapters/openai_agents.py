@@ -26,6 +26,7 @@ from umi.adapters._shared import (
     AnyMemory,
     Caller,
     awaitable,
+    checked,
     going_on,
     missing,
     namespace_of,
@@ -55,12 +56,13 @@ class UmiSession(SessionABC):
 
     Args:
         memory: A `umi.Memory` that was opened in the event loop of the runs, or a `umi.blocking.Memory` for any, such as `run_sync`.
-        session_id: The conversation, at most 256 bytes.
+        session_id: The conversation.
         user: Whose memories they are: the namespace in which later conversations find them.
         session_settings: As the SDK's sessions take them.
 
     Raises:
         TypeError: For settings that the SDK does not know.
+        InvalidInput: For a user or a conversation that is no text, is blank, or whose ids are together too long for a namespace.
     """
 
     def __init__(
@@ -76,7 +78,8 @@ class UmiSession(SessionABC):
         self._memory = memory
         self._mine = AgentMemory(memory, user, session_id)
         self._user = user
-        self._log_name = namespace_of(_ROOT, user, session_id)
+        self._log_name = namespace_of(_ROOT, user, checked(session_id, "session_id"))
+        memory.switch(self._log_name)  # refuses one that is too long
         self._caller = Caller(memory)
         self._own_calls: set[str] = set()
 

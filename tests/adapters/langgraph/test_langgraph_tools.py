@@ -67,10 +67,12 @@ async def test_tools_and_the_store_share_the_namespace() -> None:
         assert [item.key for item in await store.asearch(("alice",))] == ["k"]  # a note has no key, and is no item
 
 
-async def test_a_run_that_does_not_say_whose_memory_it_is_fails() -> None:
-    async with umi.Memory.open(":memory:") as memory:
+@pytest.mark.parametrize("configurable", [{}, {"user_id": None}, {"user_id": ""}, {"user_id": " "}])
+async def test_a_run_that_does_not_say_whose_memory_it_is_fails(configurable: dict[str, Any]) -> None:
+    async with umi.Memory.open(":memory:", embedder=None) as memory:
         with pytest.raises(umi.InvalidInput, match="'user_id'"):
-            await make_tools(memory)[0].ainvoke({"text": "I like tea."}, {"configurable": {}})
+            await make_tools(memory)[0].ainvoke({"text": "I like tea."}, {"configurable": configurable})
+        assert await memory.namespaces() == []
 
 
 async def test_a_memory_that_fails_is_told_to_the_model_and_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -37,6 +37,21 @@ def test_told_changed_and_known_right_by_the_runner(tmp_path: Path) -> None:
     assert run_example("openai_agents", tmp_path) == ANSWERS
 
 
+@pytest.mark.parametrize("nobody", [None, "", " ", 5])
+async def test_nobody_has_no_memory_and_no_conversation(nobody: Any) -> None:
+    async with umi.Memory.open(":memory:", embedder=None) as memory:
+        for made in (
+            lambda: make_tools(memory, user=nobody),
+            lambda: add_context(memory, user=nobody),
+            lambda: UmiSession(memory, "s", user=nobody),
+            lambda: UmiSession(memory, nobody, user="alice"),
+        ):
+            with pytest.raises(umi.InvalidInput, match="must be a text that is not blank"):
+                made()
+        with pytest.raises(umi.InvalidInput, match="256"):
+            UmiSession(memory, "s" * 250, user="alice")
+
+
 async def test_a_run_is_remembered_once_with_who_said_what() -> None:
     @function_tool
     def weather(city: str) -> str:

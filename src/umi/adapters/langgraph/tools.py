@@ -29,7 +29,9 @@ def make_tools(memory: AnyMemory, namespace: Sequence[str] = ("{user_id}",)) -> 
     caller = Caller(memory)
 
     def mine(config: RunnableConfig) -> AgentMemory:
-        given = config.get("configurable", {})
+        # Users without an id would share one memory.
+        run = config.get("configurable", {}).items()
+        given = {name: value for name, value in run if value is not None and str(value).strip()}
         try:
             labels = [one.format_map(given) for one in namespace]
         except KeyError as error:
