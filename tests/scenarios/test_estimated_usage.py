@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,17 +15,27 @@ EMPTY = '{"entities": [], "relations": []}'
 
 
 class Mute:
-    def __init__(self) -> None:
+    def __init__(self, usage: Any) -> None:
         self.sent: list[int] = []
+        self.usage = usage
 
     async def complete(self, request: CompletionRequest) -> Completion:
         self.sent.append(len(request.prompt.encode()))
-        return Completion(EMPTY)
+        return Completion(EMPTY, self.usage)
 
 
-@pytest.mark.parametrize("text", ["Zed flies a zeppelin.", "Zoë trinkt Tee in 東京.", "It rained."])
-async def test_usage_is_estimated_from_bytes(tmp_path: Path, text: str) -> None:
-    model = Mute()
+@pytest.mark.parametrize(
+    ("text", "usage"),
+    [
+        ("Zed flies a zeppelin.", umi.Usage(1)),
+        ("Zoë trinkt Tee in 東京.", umi.Usage(1)),
+        ("It rained.", None),
+        ("It rained.", umi.Usage(1, "12", None)),  # type: ignore[arg-type]
+        ("It rained.", umi.Usage(1, -5, float("nan"))),  # type: ignore[arg-type]
+    ],
+)
+async def test_usage_is_estimated_from_bytes(tmp_path: Path, text: str, usage: Any) -> None:
+    model = Mute(usage)
     async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None, llm=model) as memory:
         receipt = await memory.remember(text)
     assert receipt.deferred == ()

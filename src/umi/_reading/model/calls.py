@@ -164,9 +164,11 @@ class Asker:
         except LLMError:
             self._budget.give_back(about)
             raise
-        # Servers that report no usage are charged an estimate.
-        sent = completion.usage.input_tokens or about
-        got = completion.usage.output_tokens or _tokens(len(completion.content.encode("utf-8", "surrogatepass")))
+        # Servers that report no usage, or no numbers, are charged an estimate.
+        sent = _reported(completion.usage, "input_tokens") or about
+        got = _reported(completion.usage, "output_tokens") or _tokens(
+            len(completion.content.encode("utf-8", "surrogatepass"))
+        )
         meter.input_tokens += sent
         meter.output_tokens += got
         self._budget.settle(about, sent, got)
@@ -302,6 +304,12 @@ def _failure(error: Exception) -> LLMError:
         if isinstance(error, TimeoutError)
         else LLMError.ServiceUnavailable(f"the model failed: {error!r}")
     )
+
+
+def _reported(usage: object, name: str) -> int:
+    """A number of tokens as the model's server reported it; 0 for what is none."""
+    given = getattr(usage, name, None)
+    return given if isinstance(given, int) and not isinstance(given, bool) and given > 0 else 0
 
 
 def _tokens(size: int) -> int:
