@@ -185,6 +185,13 @@ class TestOtherMemories:
         assert before.id != after.id
         assert (before.speaker, before.at) == ("alice", datetime(2026, 1, 1, tzinfo=UTC))
 
+    def test_a_page_of_mem0s_platform(self) -> None:
+        one = {"id": "1", "memory": "Lives in Rome", "user_id": "alice"}
+        page = {"count": 1, "next": 'https://api.mem0.ai/v3/memories/?page=2&x="', "previous": None, "results": [one]}
+        for text in (json.dumps(page), json.dumps(page, indent=1)):
+            (said,) = messages(items(text, Format.AUTO, "m.json"))
+            assert said.content == "Lives in Rome"
+
     def test_lines_are_counted_from_the_start_of_the_file(self) -> None:
         text = '{\n  "results": [\n    {"id": "1", "memory": "a"},\n    {"id": "2"}\n  ],\n  "relations": [{"x": 1}]\n}'
         found = items(text, Format.MEM0)
