@@ -185,6 +185,11 @@ class TestOtherMemories:
         assert before.id != after.id
         assert (before.speaker, before.at) == ("alice", datetime(2026, 1, 1, tzinfo=UTC))
 
+    def test_what_an_assistant_said_is_not_the_users(self) -> None:
+        one = {"id": "1", "memory": "I live in the cloud.", "user_id": "alice", "role": "assistant"}
+        (said,) = messages(items(json.dumps([one]), Format.AUTO, "m.json", speaker="Alice"))
+        assert (said.role, said.speaker) == ("assistant", None)
+
     def test_a_page_of_mem0s_platform(self) -> None:
         one = {"id": "1", "memory": "Lives in Rome", "user_id": "alice"}
         page = {"count": 1, "next": 'https://api.mem0.ai/v3/memories/?page=2&x="', "previous": None, "results": [one]}

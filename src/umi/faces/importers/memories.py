@@ -38,14 +38,14 @@ def unwrapped(stream: BinaryIO) -> int:
 
 
 def mem0(stream: BinaryIO, defaults: Defaults) -> Iterator[Item]:
-    """A message per memory, said when it was last changed, by the user it is about; groups are the users."""
+    """A message per memory, said when it was last changed, in the role that mem0 kept, else by the user it is about; groups are the users."""
     for line, value in objects(stream, unwrapped(stream)):
         yield value if isinstance(value, Rejected) else mem0_item(value, line, defaults)
 
 
 def mem0_item(value: Mapping[str, Any], line: int, defaults: Defaults) -> Item:
     """The message of a memory as `get_all` shows it."""
-    id_, text, user = value.get("id"), value.get("memory"), value.get("user_id")
+    id_, text, user, role = value.get("id"), value.get("memory"), value.get("user_id"), value.get("role") or "user"
     if not isinstance(id_, str | int) or not isinstance(text, str):
         return Rejected(line, str(id_ or "")[:80], "has no 'id' or no text in 'memory'")
     kept = {name: value[name] for name in _MEM0_KEPT if value.get(name)}
@@ -58,7 +58,8 @@ def mem0_item(value: Mapping[str, Any], line: int, defaults: Defaults) -> Item:
         "content": text,
         "expires_at": expires_at,
         "id": digest("mem0", str(id_), text),
-        "speaker": defaults.speaker or user,
+        "role": role,
+        "speaker": (defaults.speaker or user) if role == "user" else None,
         "session": value.get("run_id") or defaults.session,
         "at": moment_said((value.get("updated_at"), value.get("created_at")), defaults.zone) or defaults.at,
         "metadata": kept | {"mem0_id": id_},
