@@ -176,6 +176,14 @@ class TestChatGPT:
             archive.writestr("a.txt", "x")
         assert "no conversations.json" in umi("import", str(umi.folder / "other.zip"), code=BAD_INPUT)
 
+    def test_half_an_archive_is_refused_as_a_whole(self, umi: Umi) -> None:
+        whole = io.BytesIO()
+        with zipfile.ZipFile(whole, "w") as archive:
+            archive.writestr("conversations.json", b"A paragraph.\n\n" * 9)
+        (umi.folder / "cut.zip").write_bytes(whole.getvalue()[:-40])
+        assert "cut or damaged" in umi("import", str(umi.folder / "cut.zip"), code=BAD_INPUT)
+        assert "name its file" in umi("import", "-", code=BAD_INPUT, stdin=whole.getvalue())
+
 
 class TestOtherMemories:
     def test_a_memory_that_changed_comes_as_a_new_message(self) -> None:

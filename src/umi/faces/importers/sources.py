@@ -22,6 +22,7 @@ from umi.faces.importers.notes import MARKDOWN, is_basic_memory
 from umi.faces.importers.records import short
 
 STDIN: Final = Path("-")
+_ARCHIVE: Final = b"PK\x03\x04"
 _HEAD_BYTES: Final = 4_096
 _PIECE_BYTES: Final = 1 << 20
 
@@ -64,6 +65,9 @@ def sources(name: str, form: str) -> list[Source] | list[Store]:
         return [live.of_file(path)]
     if zipfile.is_zipfile(path):
         return _archive(path)
+    with path.open("rb") as stream:
+        if stream.read(len(_ARCHIVE)) == _ARCHIVE:
+            raise InvalidInput(f"{path} is an archive that is cut or damaged: fetch it again")
     changed = _changed(path) if path.suffix.lower() in MARKDOWN else None
     return [Source(path.name, path.stat().st_size, partial(_file, path), changed)]
 
@@ -126,6 +130,10 @@ def _standard_input() -> Source:
     kept = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - closed by who reads it; readers look at the start twice
     shutil.copyfileobj(sys.stdin.buffer, kept)
     size = kept.tell()
+    kept.seek(0)
+    if kept.read(len(_ARCHIVE)) == _ARCHIVE:
+        kept.close()
+        raise InvalidInput("standard input is an archive: name its file, or unpack it")
     kept.seek(0)
     return Source("standard input", size, lambda: kept)
 
