@@ -165,6 +165,9 @@ def test_what_does_nothing_here_is_named(memory: Memory, tmp_path: Path, caplog:
         lambda one: one.get_all(),
         lambda one: one.delete_all(),
         lambda one: one.update(one.add("x", user_id="a")["results"][0]["id"]),
+        lambda one: one.add("x", user_id="a", metadata=["blue"]),
+        lambda one: one.add("x", user_id="a", metadata={1: "blue"}),
+        lambda one: one.update(one.add("x", user_id="a")["results"][0]["id"], metadata=["blue"]),
     ],
 )
 def test_bad_input_is_a_value_error_of_umi(memory: Memory, call: Any) -> None:

@@ -142,8 +142,10 @@ def checked_metadata(given: Mapping[str, Any] | None) -> dict[str, Any]:
     """Metadata of a call.
 
     Raises:
-        InvalidInput: For a key that Umi keeps its own notes under.
+        InvalidInput: For what is no mapping of texts, and a key that Umi keeps its own notes under.
     """
+    if given is not None and not (isinstance(given, Mapping) and all(isinstance(key, str) for key in given)):
+        raise InvalidInput(f'metadata must be a mapping such as {{"team": "blue"}}, got {given!r:.80}')
     taken = [key for key in given or {} if key.startswith(_PREFIX)]
     if taken:
         raise InvalidInput(f"metadata: keys that begin with {_PREFIX!r} are Umi's own, got {taken[0]!r:.80}")

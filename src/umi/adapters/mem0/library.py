@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Self
 
 from umi import LLMChoice
-from umi._compat.mem0.records import Addition, Correction, Listing, Search, Unchanged
+from umi._compat.mem0.records import Addition, Correction, Listing, Search, Unchanged, checked_metadata
 from umi.adapters.mem0 import calls
 from umi.adapters.mem0.opening import OnStore, Place
 from umi.errors import InvalidInput, NotFound
@@ -90,7 +90,7 @@ class AsyncMemory(OnStore):
         """
         if memory_type not in {None, _PROCEDURAL}:
             raise InvalidInput(f"memory_type must be {_PROCEDURAL!r} or left out, got {memory_type!r:.40}")
-        notes = dict(metadata or {}) | ({"memory_type": memory_type} if memory_type else {})
+        notes = checked_metadata(metadata) | ({"memory_type": memory_type} if memory_type else {})
         body = Addition(
             messages=messages,
             user_id=calls.owner_id(user_id),
@@ -232,7 +232,7 @@ class AsyncMemory(OnStore):
         kept = (await memories.get(memory_id))["metadata"] or {}
         body = Correction(
             text=words,
-            metadata=None if metadata is None else {**kept, **metadata},
+            metadata=None if metadata is None else kept | checked_metadata(metadata),
             expiration_date=calls.day(expiration_date),
         )
         await memories.update(memory_id, body)
