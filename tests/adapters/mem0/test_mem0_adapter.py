@@ -74,6 +74,21 @@ def test_answers_have_the_keys_of_mem0(memory: Memory, tmp_path: Path, talk: Any
     library.close()
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_call_of_a_tool_says_nothing_and_what_was_said_beside_it_is_kept(memory: Memory, tmp_path: Path) -> None:
+    calls = [{"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}]
+    talk = [
+        {"role": "user", "content": "I live in Rome."},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "content": "It rains in Rome.", "tool_call_id": "c1"},
+    ]
+    library = library_on(tmp_path)
+    for one in (library, memory):
+        one.add(talk, user_id="bo", infer=False)
+        assert sorted(memories(one.get_all(filters={"user_id": "bo"}))) == ["I live in Rome.", "It rains in Rome."]
+    library.close()
+
+
 def keys(value: Any, where: str = "") -> set[str]:
     """Every key of an answer, with the path to it."""
     if isinstance(value, dict):

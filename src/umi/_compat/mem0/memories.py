@@ -83,7 +83,7 @@ class Memories:
         self._is_flat = is_flat
 
     async def add(self, body: Addition) -> Added:
-        """Keep messages; all of them or none. Instructions to a model are left out."""
+        """Keep messages; all of them or none. Instructions to a model and calls of tools are left out."""
         ids = body.ids()
         owner = owner_of(ids)
         memory = self._space(owner.namespace, "remember", "write")

@@ -186,14 +186,14 @@ def messages_in(given: object) -> list[Mapping[str, Any]]:
 
 
 def said_message(message: Mapping[str, Any], owner: Owner, agent: str | None) -> dict[str, Any] | None:
-    """One of mem0's messages as `Memory.remember` takes it; None for instructions to a model, which are no memory.
+    """One of mem0's messages as `Memory.remember` takes it; None for what is no memory: instructions to a model, calls of tools alone.
 
     A user speaks in the name of the user_id, so that "I" is that user; an assistant in that of the agent_id.
     """
     role = message.get("role", "user")
     if not isinstance(role, str):
         raise InvalidInput(f"messages: role must be a text, got {role!r:.40}")
-    if role in {"system", "developer"}:
+    if role in {"system", "developer"} or (message.get("tool_calls") and not message.get("content")):
         return None
     name = message.get("name")
     by_role = {"user": owner.name if owner.kind == "user" else None, "assistant": agent}
