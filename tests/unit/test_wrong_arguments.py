@@ -174,3 +174,18 @@ async def test_an_embedder_that_answers_nothing_defers() -> None:
         assert receipt.deferred == receipt.episode_ids
         assert Degradation.EMBEDDING_FAILED in receipt.degraded
         assert (await memory.maintain()).waiting_count == 1
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1/v1", "http://127.0.0.1:99999/v1", "http://host:port/v1", "https://", "http:///v1"]
+)
+def test_an_address_that_is_none_is_refused_at_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for open_it in (
+        lambda: umi.Memory.open("dict:", llm=f"{url}#m"),
+        lambda: umi.Memory.open("dict:", embedder=f"{url}#m"),
+    ):
+        with pytest.raises(InvalidInput, match="is no address of a server"):
+            open_it()
+    monkeypatch.setenv("OLLAMA_HOST", url)
+    with pytest.raises(InvalidInput, match="is no address of a server"):
+        umi.Memory.open("dict:", llm="ollama:m")

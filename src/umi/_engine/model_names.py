@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from umi.errors import EmbedderUnavailable, InvalidInput, LLMError
 from umi.limits import LLM_CALL_TIMEOUT_S
@@ -103,10 +104,22 @@ def _server(name: str, call_timeout_s: float) -> Server:
     if kind == "ollama":
         host = os.environ.get("OLLAMA_HOST") or OLLAMA_URL
         url = host if "://" in host else f"http://{host}"
+        _require_address(url)
         return Server(name, model, f"{url.rstrip('/')}/v1", NO_KEY, call_timeout_s)
     # Other servers get their own key: OpenAI's key is never sent to another address.
     url, _, model = name.partition("#")
+    _require_address(url)
     return Server(name, model, url, os.environ.get(OTHERS_KEY) or NO_KEY, call_timeout_s)
+
+
+def _require_address(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        is_address = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port out of range, a bracket that is not closed
+        is_address = False
+    if not is_address:
+        raise InvalidInput(f"{url!r:.80} is no address of a server; write it as http://HOST:PORT/v1")
 
 
 def _tiers(choice: Mapping[str, Named], call_timeout_s: float) -> LLMProvider:
