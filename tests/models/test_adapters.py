@@ -146,6 +146,8 @@ OVERFLOW = "This model's maximum context length is 8192 tokens"
         (WireResponse(200, b'{"choices": [', {"content-type": "application/json"}), LLMError.ServiceUnavailable),
         (WireResponse(200, b"[]", {"content-type": "application/json"}), LLMError.ServiceUnavailable),
         (WireResponse(200, b"{}", {"content-type": "application/json"}), LLMError.ServiceUnavailable),
+        (WireResponse(200, b'{"choices": ["x"], "content": "x"}'), LLMError.ServiceUnavailable),
+        (WireResponse(200, b'{"choices": [{"message": "x"}]}'), LLMError.ServiceUnavailable),
         (WireResponse(500, b"\xff\x00", {"content-type": "text/plain"}), LLMError.ServiceUnavailable),
     ],
     ids=lambda value: f"{value.status} {value.body[:60]!r}" if isinstance(value, WireResponse) else value.__name__,
@@ -210,6 +212,42 @@ async def test_an_empty_answer_and_a_refusal_are_billed_all_the_same(server: Mod
         answer = await llm.complete(QUESTION)
         assert answer.content == message.get("refusal", "")
         assert answer.usage == Usage(1, 11, 3)
+    await llm.close()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {
+            "content": [
+                {"type": "thinking", "thinking": "Hm."},
+                {"type": "text", "text": '{"a":'},
+                {"type": "text", "text": " 1}"},
+            ]
+        },
+        {
+            "content": None,
+            "tool_calls": [{"id": "c", "type": "function", "function": {"name": "extract", "arguments": {"a": 1}}}],
+        },
+    ],
+    ids=["parts", "arguments"],
+)
+async def test_an_answer_in_parts_or_read_already_is_its_text(server: ModelServer, message: dict[str, Any]) -> None:
+    llm: Any = ADAPTERS["openai"](server)
+    body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+    body["choices"] = [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}]
+    server.service.always = WireResponse(200, json.dumps(body).encode())
+    assert (await llm.complete(QUESTION)).content == '{"a": 1}'
+    await llm.close()
+
+
+async def test_a_list_of_models_that_is_none_is_said(server: ModelServer) -> None:
+    from umi._engine.model_names import open_llm
+
+    server.service.always = WireResponse(200, b'["x"]', {"content-type": "application/json"})
+    llm: Any = open_llm(f"{server.url}/v1")
+    with pytest.raises(LLMError.ServiceUnavailable, match="answered no completion"):
+        await llm.complete(QUESTION)
     await llm.close()
 
 

@@ -7,6 +7,7 @@ always describes the form in words and every answer is parsed and checked, so a 
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import openai
@@ -55,7 +56,8 @@ class OpenAILLM:
             # About 4 bytes a token, rounded up; only used to report a prompt that was too long.
             tokens = -(-len(request.prompt.encode()) // 4)
             raise openai_client.refusal(error).as_llm_error(self._server.name, tokens) from error
-        except (openai.OpenAIError, ValueError) as error:  # a successful status with an unreadable body
+        # A successful status with an unreadable body; of one with another form the SDK misses attributes.
+        except (openai.OpenAIError, ValueError, AttributeError) as error:
             raise LLMError.ServiceUnavailable(f"{self._server.name} answered no completion: {error}") from error
         return self._read(answer)
 
@@ -108,11 +110,14 @@ class OpenAILLM:
         return arguments
 
     def _read(self, answer: object) -> Completion:
-        if not isinstance(answer, ChatCompletion) or not answer.choices:
-            raise LLMError.ServiceUnavailable(f"{self._server.name} answered no completion: {answer!r:.200}")
-        spent = answer.usage
-        usage = Usage(1, spent.prompt_tokens or 0, spent.completion_tokens or 0) if spent else Usage(1)
-        return Completion(_said(answer.choices[0].message), usage)
+        try:
+            if isinstance(answer, ChatCompletion) and answer.choices:
+                spent = answer.usage
+                usage = Usage(1, spent.prompt_tokens or 0, spent.completion_tokens or 0) if spent else Usage(1)
+                return Completion(_said(answer.choices[0].message), usage)
+        except (AttributeError, TypeError):  # the SDK does not validate responses
+            pass
+        raise LLMError.ServiceUnavailable(f"{self._server.name} answered no completion: {answer!r:.200}")
 
 
 def _said(message: ChatCompletionMessage | None) -> str:
@@ -121,5 +126,15 @@ def _said(message: ChatCompletionMessage | None) -> str:
         return ""
     for call in message.tool_calls or ():
         if isinstance(call, ChatCompletionMessageFunctionToolCall):
-            return call.function.arguments or ""
-    return message.content or message.refusal or ""
+            return _text(call.function.arguments)
+    return _text(message.content) or message.refusal or ""
+
+
+def _text(given: object) -> str:
+    """What should be a text. Some servers answer a list of parts, of which thoughts are none, or arguments that are read already."""
+    if isinstance(given, list):
+        texts = [part.get("text") for part in given if isinstance(part, dict) and part.get("type") == "text"]
+        return "".join(text for text in texts if isinstance(text, str))
+    if isinstance(given, dict):
+        return json.dumps(given, ensure_ascii=False)
+    return given if isinstance(given, str) else ""
