@@ -19,7 +19,7 @@ from serving import ADAPTERS, QUICK_S, serving
 from umi._reading.model.contracts import EVOLVE, EXTRACT, REWRITE, SCHEMAS, VERDICT_SCHEMA, read_extraction
 from umi._reading.model.prompts import build_extraction_prompt
 from umi.bench.model_server import ModelServer
-from umi.errors import LLMError
+from umi.errors import EmbedderUnavailable, LLMError
 from umi.ports import LLMProvider
 from umi.providers.dialect import Shape
 from umi.sim import SimLLM
@@ -197,6 +197,26 @@ async def test_nobody_there_is_said_with_the_address(kind: str, server: ModelSer
     with pytest.raises(LLMError.ServiceUnavailable, match=f"127.0.0.1:{server.port}"):
         await llm.complete(QUESTION)
     await llm.close()
+
+
+async def test_a_password_in_the_address_is_told_nowhere(server: ModelServer) -> None:
+    from umi._engine.model_names import open_embedding, open_llm
+
+    name = f"{server.url.replace('://', '://ada:s3cret@')}/v1#sim-model"
+    llm: Any = open_llm(name)
+    embedder: Any = open_embedding(name)
+    with pytest.raises(EmbedderUnavailable) as missing:  # this server has no embeddings
+        await embedder.embed("Alice works at Acme.")
+    said = [await llm.visit(), str(missing.value)]
+    server.service.always = refused(404, "no such model")
+    for _ in range(2):
+        with pytest.raises(LLMError) as caught:
+            await llm.complete(QUESTION)
+        said.append(str(caught.value))
+        await server.__aexit__(None, None, None)
+    assert all("ada@127.0.0.1" in one and "s3cret" not in one for one in said), said
+    await llm.close()
+    await embedder.close()
 
 
 async def test_an_empty_answer_and_a_refusal_are_billed_all_the_same(server: ModelServer) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from umi.addresses import without_password
 from umi.errors import EmbedderUnavailable, InvalidInput, LLMError
 from umi.limits import LLM_CALL_TIMEOUT_S
 from umi.ports import EmbeddingProvider, LLMProvider
@@ -109,7 +110,7 @@ def _server(name: str, call_timeout_s: float) -> Server:
     # Other servers get their own key: OpenAI's key is never sent to another address.
     url, _, model = name.partition("#")
     _require_address(url)
-    return Server(name, model, url, os.environ.get(OTHERS_KEY) or NO_KEY, call_timeout_s)
+    return Server(without_password(name), model, url, os.environ.get(OTHERS_KEY) or NO_KEY, call_timeout_s)
 
 
 def _require_address(url: str) -> None:
@@ -119,7 +120,7 @@ def _require_address(url: str) -> None:
     except ValueError:  # a port out of range, a bracket that is not closed
         is_address = False
     if not is_address:
-        raise InvalidInput(f"{url!r:.80} is no address of a server; write it as http://HOST:PORT/v1")
+        raise InvalidInput(f"{without_password(url)!r:.80} is no address of a server; write it as http://HOST:PORT/v1")
 
 
 def _tiers(choice: Mapping[str, Named], call_timeout_s: float) -> LLMProvider:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import openai
 
+from umi.addresses import without_password
 from umi.errors import LLMError
 from umi.providers.http import Refusal
 
@@ -63,7 +64,7 @@ def unreachable(server: Server, client: openai.AsyncOpenAI, error: openai.APICon
     """A message that there was no connection, with the address."""
     # The SDK's own message is only "Connection error."; the cause says more.
     cause = error.__cause__ or error
-    return f"{server.name} cannot be reached at {client.base_url} ({cause or type(cause).__name__}); is it running?"
+    return f"{server.name} cannot be reached at {_address(client)} ({cause or type(cause).__name__}); is it running?"
 
 
 async def first_model(server: Server, client: openai.AsyncOpenAI) -> str:
@@ -103,5 +104,9 @@ async def visit(server: Server, client: openai.AsyncOpenAI) -> str:
     # Ollama lists models with their tag, and "latest" may be left out in a request.
     wanted = {server.model, f"{server.model}:latest"}
     if server.model and listed and not wanted & set(listed):
-        raise LLMError.NotConfigured(f"{server.name} is not among the {len(listed)} models at {client.base_url}")
-    return f"{server.name} at {client.base_url}, {len(listed)} models"
+        raise LLMError.NotConfigured(f"{server.name} is not among the {len(listed)} models at {_address(client)}")
+    return f"{server.name} at {_address(client)}, {len(listed)} models"
+
+
+def _address(client: openai.AsyncOpenAI) -> str:
+    return without_password(str(client.base_url))
