@@ -176,6 +176,14 @@ class TestChatGPT:
             archive.writestr("a.txt", "x")
         assert "no conversations.json" in umi("import", str(umi.folder / "other.zip"), code=BAD_INPUT)
 
+    def test_an_export_of_umi_is_to_be_restored(self, umi: Umi) -> None:
+        umi("remember", "I live in Rome.", "--embedder", "none")
+        umi("export", str(umi.folder / "out.jsonl"))
+        for name in ("out.jsonl", "-"):
+            given = (umi.folder / "out.jsonl").read_text()
+            path = name if name == "-" else str(umi.folder / name)
+            assert "umi restore" in umi("import", path, code=BAD_INPUT, stdin=given)
+
     def test_half_an_archive_is_refused_as_a_whole(self, umi: Umi) -> None:
         whole = io.BytesIO()
         with zipfile.ZipFile(whole, "w") as archive:

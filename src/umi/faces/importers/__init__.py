@@ -21,6 +21,7 @@ from umi.faces.importers.records import Defaults, Item, Record, Rejected, Skippe
 __all__ = ["Defaults", "Format", "Item", "Record", "Rejected", "Skipped", "Unread", "detect", "read"]
 
 _LOOKED_AT_COUNT: Final = 20  # records, the first of which may be broken
+_EXPORT: Final = b'{"umi_export"'
 _SUFFIXES: Final = {".md": "markdown", ".markdown": "markdown", ".csv": "csv", ".tsv": "csv"}
 
 
@@ -96,7 +97,8 @@ def detect(stream: BinaryIO, name: str) -> Format:
     """The format of a stream by its name and its first records; the stream is back at its start afterwards.
 
     Raises:
-        InvalidInput: For a JSON array or object that is none of the known shapes, or is broken before it shows one.
+        InvalidInput: For a JSON array or object that is none of the known shapes, or is broken before it shows one, and for an
+            export of Umi.
     """
     suffix = PurePath(name).suffix.lower()
     start = stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -104,6 +106,8 @@ def detect(stream: BinaryIO, name: str) -> Format:
     if suffix in _SUFFIXES:
         is_note = _SUFFIXES[suffix] == Format.MARKDOWN and notes.is_basic_memory(start)
         return Format.BASIC_MEMORY if is_note else Format(_SUFFIXES[suffix])
+    if start.startswith(_EXPORT):
+        raise InvalidInput(f"{name} is an export of Umi: bring it back with `umi restore`")
     lines = suffix in {".jsonl", ".ndjson"}
     if start[:1] not in {b"[", b"{"}:
         return Format.JSONL if lines else Format.TEXT
