@@ -262,13 +262,17 @@ async def test_an_answer_in_parts_or_read_already_is_its_text(server: ModelServe
 
 
 async def test_a_list_of_models_that_is_none_is_said(server: ModelServer) -> None:
-    from umi._engine.model_names import open_llm
+    from umi._engine.model_names import open_embedding, open_llm
 
     server.service.always = WireResponse(200, b'["x"]', {"content-type": "application/json"})
     llm: Any = open_llm(f"{server.url}/v1")
-    with pytest.raises(LLMError.ServiceUnavailable, match="answered no completion"):
+    with pytest.raises(LLMError.ServiceUnavailable, match="answered no list of models"):
         await llm.complete(QUESTION)
     await llm.close()
+    embedder: Any = open_embedding(f"{server.url}/v1")
+    with pytest.raises(EmbedderUnavailable, match="answered no list of models"):
+        await embedder.embed("Alice works at Acme.")
+    await embedder.close()
 
 
 async def test_visiting_costs_no_tokens(llm: Any, server: ModelServer) -> None:

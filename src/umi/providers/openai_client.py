@@ -72,10 +72,14 @@ async def first_model(server: Server, client: openai.AsyncOpenAI) -> str:
 
     Raises:
         LLMError.NotConfigured: When none is configured and the server lists none.
+        LLMError.ServiceUnavailable: When what it answers is no list.
     """
     if server.model:
         return server.model
-    listed = [model.id for model in (await client.models.list()).data or ()]
+    try:
+        listed = [model.id for model in (await client.models.list()).data or ()]
+    except AttributeError as error:  # the SDK does not validate responses
+        raise LLMError.ServiceUnavailable(f"{server.name} answered no list of models: {error}") from error
     if not listed:
         raise LLMError.NotConfigured(f"{server.name} lists no model; name one, as in {server.name}#MODEL")
     return listed[0]

@@ -56,8 +56,7 @@ class OpenAILLM:
             # About 4 bytes a token, rounded up; only used to report a prompt that was too long.
             tokens = -(-len(request.prompt.encode()) // 4)
             raise openai_client.refusal(error).as_llm_error(self._server.name, tokens) from error
-        # A successful status with an unreadable body; of one with another form the SDK misses attributes.
-        except (openai.OpenAIError, ValueError, AttributeError) as error:
+        except (openai.OpenAIError, ValueError) as error:  # a successful status with an unreadable body
             raise LLMError.ServiceUnavailable(f"{self._server.name} answered no completion: {error}") from error
         return self._read(answer)
 
