@@ -283,3 +283,20 @@ def test_ids_that_are_no_texts_and_an_owner_called_everybody_are_refused(memory:
             call(wrong)
     with pytest.raises(umi.InvalidInput, match="means every user"):
         memory.add("I live in Berlin.", user_id="*")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda one: one.batch_update("x"),
+        lambda one: one.batch_update([5]),
+        lambda one: one.batch_update({"memory_id": "x", "text": "y"}),
+        lambda one: one.batch_delete(5),
+        lambda one: one.batch_delete(["x"]),
+        lambda one: one.get_all(user_id="a", page="x"),
+        lambda one: one.get_all(user_id="a", page_size=1.5),
+    ],
+)
+def test_bad_input_to_the_client_is_a_value_error_of_umi(tmp_path: Path, call: Any) -> None:
+    with MemoryClient(url=str(tmp_path / "umi.db"), embedder=None) as client, pytest.raises(umi.InvalidInput):
+        call(client)

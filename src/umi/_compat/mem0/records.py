@@ -246,6 +246,9 @@ def page_bounds(page: int, size: int) -> tuple[int, int]:
     Raises:
         InvalidInput: For a page or a size outside its limits.
     """
+    for name, value in {"page": page, "page_size": size}.items():
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise InvalidInput(f"{name} must be a whole number, got {value!r:.80}")
     if page < 1:
         raise InvalidInput(f"page is {page}, it must be 1 or more", limit=1, value=page)
     if not 1 <= size <= limits.MEM0_PAGE_COUNT_MAX:

@@ -261,7 +261,7 @@ class AsyncMemoryClient(OnStore):
         Raises:
             InvalidInput, NotFound, StoreError: As `update`, at the first that fails; those before are changed.
         """
-        given = [dict(one) for one in memories]
+        given = _each(memories)
         for one in given:
             await self.update(str(one.pop("memory_id", "")), **one)
         return {"message": f"Successfully updated {len(given)} memories"}
@@ -270,12 +270,19 @@ class AsyncMemoryClient(OnStore):
         """Forget several memories, one after the other: each has memory_id.
 
         Raises:
+            InvalidInput: For what is no list of mappings.
             NotFound, StoreError: As `delete`, at the first that fails; those before are forgotten.
         """
-        given = list(memories)
+        given = _each(memories)
         for one in given:
             await self.delete(str(one.get("memory_id", "")))
         return {"message": f"Successfully deleted {len(given)} memories"}
+
+
+def _each(memories: object) -> list[dict[str, Any]]:
+    if isinstance(memories, str | Mapping) or not isinstance(memories, Iterable):
+        raise InvalidInput(f"memories must be a list of mappings with memory_id, got {memories!r:.80}")
+    return [dict(as_mapping(one, "each of memories")) for one in memories]
 
 
 def _unknown(given: Mapping[str, Any], known: frozenset[str]) -> list[str]:
