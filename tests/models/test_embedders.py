@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -127,6 +128,16 @@ async def test_what_a_server_answers_is_typed(
         await embedder.embed_many(["a"])
     if isinstance(caught.value, EmbedderBusy):
         assert caught.value.retry_after_s == (3.0 if answer.status == 429 else None)
+    await embedder.close()
+
+
+@pytest.mark.parametrize("vector", [None, [], [[1.0]]])
+async def test_a_vector_without_numbers_is_told(server: ModelServer, vector: object) -> None:
+    embedder: Any = open_embedding(named(server))
+    body = {"object": "list", "model": "m", "data": [{"object": "embedding", "index": 0, "embedding": vector}]}
+    server.service.always = WireResponse(200, json.dumps(body).encode(), {"content-type": "application/json"})
+    with pytest.raises(umi.errors.EmbeddingError, match="a vector that is no list of numbers"):
+        await embedder.embed_many(["a"])
     await embedder.close()
 
 

@@ -125,6 +125,8 @@ class OpenAIEmbedder:
         except (AttributeError, TypeError, ValueError) as error:
             raise EmbeddingError(f"{self._server.name} answered no embeddings: {answer!r:.200}") from error
         # The dimensions are checked where all embedders are guarded, in `umi._core.guard`.
-        if len(vectors) != count or not all(vector.ndim == 1 and vector.size for vector in vectors):
+        if len(vectors) != count:
             raise EmbeddingError(f"{self._server.name} answered {len(vectors)} vectors for {count} texts")
+        if not all(vector.ndim == 1 and vector.size for vector in vectors):
+            raise EmbeddingError(f"{self._server.name} answered a vector that is no list of numbers: {answer!r:.200}")
         return vectors
