@@ -96,7 +96,7 @@ IMPURE = frozenset(
         "sys",
         "tempfile",
         "time",
-        "urllib",
+        "urllib.request",
         "uuid",
     ]
 )
@@ -132,7 +132,7 @@ def _verdict(importer: str, name: str, known: frozenset[str]) -> str:
         return f"only {sorted(LIBRARIES[top]) or 'nobody'} may know {top}"
     if own == "adapters" and top in LIBRARIES and top not in FRAMEWORKS.get((*importer.split("."), "")[2], ()):
         return f"{importer} knows another framework than its own"
-    return f"{own} is pure" if own in PURE and top in IMPURE else ""
+    return f"{own} is pure" if own in PURE and (top in IMPURE or name in IMPURE) else ""
 
 
 def _arrow(own: str, target: str) -> str:

@@ -19,7 +19,6 @@ from umi.server.answers import answers, reply
 from umi.server.bodies import ConfirmBody, ErasureBody, ForgetBody
 from umi.server.bounded import LEFT_OUT, fitting_together
 from umi.server.paths import Erasing, Id, Previewing, Space, use_of
-from umi.server.problems import Refused
 from umi.types import Episode, ErasureCheck, ErasurePreview, ErasureReceipt, ForgetPreview
 
 router = APIRouter(tags=["erasure"])

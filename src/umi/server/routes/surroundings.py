@@ -15,6 +15,7 @@ from umi.server.access import Right
 from umi.server.answers import answers, reply
 from umi.server.bounded import check_limit, fitting
 from umi.server.paths import LIMIT_DEFAULT, After, Limit, service_of, use_of
+from umi.server.problems import Refused
 from umi.types import NamespaceInfo
 
 router = APIRouter()
