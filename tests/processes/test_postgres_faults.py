@@ -161,6 +161,15 @@ async def test_a_server_that_is_not_there_is_said() -> None:
             pass
 
 
+async def test_texts_are_kept_whatever_encoding_clients_of_the_database_have(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as other:
+        (name,) = other.execute("SELECT current_database()").fetchone() or ("",)
+        other.execute(f"ALTER DATABASE {name} SET client_encoding = 'LATIN1'".encode())
+    async with umi.Memory.open(url, embedder=None) as memory:
+        await memory.remember("Zoë lives in Łódź.")
+        assert [one.content for one in (await memory.episodes()).items] == ["Zoë lives in Łódź."]
+
+
 async def test_a_password_is_in_no_message() -> None:
     with pytest.raises(StoreUnavailable) as error:
         await PostgresStore.open("postgresql://ann:secret@127.0.0.1:1/none", clock=None, entropy=None)  # type: ignore[arg-type]

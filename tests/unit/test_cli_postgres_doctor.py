@@ -207,6 +207,18 @@ async def test_a_role_with_few_rights_is_told_what_it_lacks(server: Server) -> N
     assert not found["connections"].ok
 
 
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+async def test_a_database_that_cannot_take_every_text_is_refused(server: Server, encoding: str) -> None:
+    server.start(*IN_ORDER)
+    _tell(server.url, f"CREATE DATABASE narrow ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+    narrow = server.url.replace("@/postgres", "@/narrow")
+    schema = _by_name(await umi.diagnose(narrow))["schema"]
+    assert not schema.ok
+    assert f"its encoding is {encoding}: make one with createdb --encoding UTF8" in schema.detail
+    with pytest.raises(StoreUnavailable, match=f"its encoding is {encoding}"):
+        await umi.Memory.open(narrow, embedder=None)
+
+
 async def test_row_level_security_on_some_tables_only_is_flagged(url: str) -> None:
     async with umi.Memory.open(url, embedder=None) as memory:
         await memory.remember("Alice works at Acme.")

@@ -15,7 +15,15 @@ from umi.addresses import without_password
 from umi.errors import StoreError
 from umi.limits import STORE_CONNECTIONS_COUNT_MAX
 from umi.stores.postgres.errors import mapped
-from umi.stores.postgres.opening import CONNECT_S, OLDEST_SERVER, WEAK_COMMITS, readable, schema_version
+from umi.stores.postgres.opening import (
+    CLIENT_ENCODING,
+    CONNECT_S,
+    OLDEST_SERVER,
+    WEAK_COMMITS,
+    readable,
+    schema_version,
+    wrong_encoding,
+)
 from umi.stores.postgres.replica import STALE
 from umi.stores.postgres.schema import COLUMNS, VERSION
 from umi.stores.sql.connection import Row
@@ -92,7 +100,12 @@ def _asked(url: str) -> Iterator[Server]:
     with (
         mapped(readable(url)),
         psycopg.connect(
-            url, autocommit=True, connect_timeout=CONNECT_S, prepare_threshold=None, application_name="umi doctor"
+            url,
+            autocommit=True,
+            connect_timeout=CONNECT_S,
+            prepare_threshold=None,
+            application_name="umi doctor",
+            client_encoding=CLIENT_ENCODING,
         ) as db,
     ):
         for statement in _BEGIN:
@@ -130,6 +143,8 @@ def _schema(db: Server, name: str) -> tuple[Finding, bool]:
         return Finding("schema", ok=True, detail=f"version {version}, the newest"), True
     if version:
         return Finding("schema", ok=True, detail=f"version {version}; the next command brings it to {VERSION}"), False
+    if wrong := wrong_encoding(db):
+        return Finding("schema", ok=False, detail=f"none yet, and the database cannot take it: {wrong}"), False
     (may_create,) = _row(db, "SELECT has_database_privilege(current_database(), 'CREATE')")
     if may_create:
         return Finding("schema", ok=True, detail="none yet; the first `umi remember` makes it"), False

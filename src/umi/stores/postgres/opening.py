@@ -39,6 +39,8 @@ BEGIN_WRITE: Final = (
 )
 OLDEST_SERVER: Final = 160_000  # sub-selects without a name need PostgreSQL 16
 CONNECT_S: Final = 10
+# Whatever the address, the database or the environment says: psycopg writes texts in it.
+CLIENT_ENCODING: Final = "UTF8"
 # Where the address says nothing else. A server that no longer answers is given up after a minute.
 _SETTINGS: Final[dict[str, Any]] = {
     "application_name": "umi",
@@ -83,7 +85,9 @@ def connect(url: str) -> PostgresConnection:
         # Prepared statements would be kept in a session, and one whose transaction failed half-way is lost.
         given = conninfo_to_dict(url)
         settings = {name: value for name, value in _SETTINGS.items() if name not in given}
-        inner = psycopg.connect(url, autocommit=True, prepare_threshold=None, **settings)
+        inner = psycopg.connect(
+            url, autocommit=True, prepare_threshold=None, client_encoding=CLIENT_ENCODING, **settings
+        )
         return PostgresConnection(inner)
 
 
@@ -96,11 +100,19 @@ def migrate(url: str) -> None:
         StoreError: When the server cannot be reached or refuses.
     """
     name = readable(url)
-    with mapped(name), psycopg.connect(url, connect_timeout=CONNECT_S, application_name="umi migration") as inner:
+    settings: dict[str, Any] = {
+        "connect_timeout": CONNECT_S,
+        "application_name": "umi migration",
+        "client_encoding": CLIENT_ENCODING,
+    }
+    with mapped(name), psycopg.connect(url, **settings) as inner:
         if inner.info.server_version < OLDEST_SERVER:
             raise StoreUnavailable(f"{name} is PostgreSQL {inner.info.server_version // 10_000}: Umi needs 16 or newer")
-        if schema_version(inner, name) == VERSION:
+        version = schema_version(inner, name)
+        if version == VERSION:
             return  # the usual case; also for a user who may create nothing, and on a standby
+        if not version and (wrong := wrong_encoding(inner)):
+            raise StoreUnavailable(f"{name}: {wrong}")
         # Two processes that open a new database: the second waits and finds nothing left to do.
         inner.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
         inner.execute("CREATE SCHEMA IF NOT EXISTS umi")
@@ -112,6 +124,16 @@ def migrate(url: str) -> None:
         if version < VERSION:
             inner.execute("DELETE FROM schema_version")
             inner.execute("INSERT INTO schema_version VALUES (%s)", (VERSION,))
+
+
+def wrong_encoding(inner: psycopg.Connection[Row]) -> str:
+    """Why the database cannot take every text; "" where it can."""
+    found = inner.info.parameter_status("server_encoding")
+    return (
+        ""
+        if found == "UTF8"
+        else f"its encoding is {found}: make one with createdb --encoding UTF8 --template template0"
+    )
 
 
 def schema_version(inner: psycopg.Connection[Row], name: str) -> int:
