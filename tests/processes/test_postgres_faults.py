@@ -170,6 +170,20 @@ async def test_texts_are_kept_whatever_encoding_clients_of_the_database_have(url
         assert [one.content for one in (await memory.episodes()).items] == ["Zoë lives in Łódź."]
 
 
+async def test_writers_wait_for_each_other_whatever_isolation_the_database_has(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as other:
+        (name,) = other.execute("SELECT current_database()").fetchone() or ("",)
+        other.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = 'serializable'".encode())
+
+    async def write(memory: umi.Memory, who: str) -> None:
+        for number in range(15):
+            await memory.remember(f"Note {number} of {who}.")
+
+    async with umi.Memory.open(url, embedder=None) as one, umi.Memory.open(url, embedder=None) as two:
+        await asyncio.gather(write(one, "one"), write(two, "two"))
+        assert (await one.stats()).episodes == 30
+
+
 async def test_a_password_is_in_no_message() -> None:
     with pytest.raises(StoreUnavailable) as error:
         await PostgresStore.open("postgresql://ann:secret@127.0.0.1:1/none", clock=None, entropy=None)  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ DURABLE: Final = (
 )
 BEGIN_READ: Final = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SET LOCAL search_path = umi", *_BOUNDS)
 BEGIN_WRITE: Final = (
-    "BEGIN",
+    "BEGIN ISOLATION LEVEL READ COMMITTED",  # whatever the server's default is: what waited for the lock reads what is newest
     "SET LOCAL search_path = umi",
     *_BOUNDS,
     f"SET LOCAL lock_timeout = {STORE_BUSY_TIMEOUT_MS}",
