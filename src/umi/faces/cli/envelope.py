@@ -79,21 +79,21 @@ class Answer:
 class Target:
     """Which memory a command works on, with which model and embedder, and how it answers.
 
-    Commands that have no option for these take what the environment names. `embedder` is None where that names none either: then the
-    command works on a file of any embedder.
+    Commands that have no option for these take what the environment names. `embedder` is None for one that has no such option; where
+    the environment names none either, it works on a file of any embedder.
     """
 
     db: str
     namespace: str
     as_json: bool
     llm: str | None = field(default_factory=lambda: os.environ.get("UMI_LLM") or None)
-    embedder: str | None = field(default_factory=lambda: os.environ.get("UMI_EMBEDDER") or None)
+    embedder: str | None = None
     learn: bool = False
     intelligence: Callable[[], IntelligenceLoader] | None = None  # made when the memory is opened
 
     def open(self) -> Memory:
         """The memory, to be entered."""
-        return self._opened_with(self.embedder or EMBEDDER_DEFAULT)
+        return self._opened_with(self.embedder or os.environ.get("UMI_EMBEDDER") or EMBEDDER_DEFAULT)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Memory]:
@@ -102,7 +102,7 @@ class Target:
         try:
             await memory
         except EmbedderMismatch:
-            if self.embedder is not None:
+            if self.embedder is not None or os.environ.get("UMI_EMBEDDER"):
                 raise
             memory = await self._opened_with("none")
         try:
