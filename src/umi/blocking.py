@@ -947,6 +947,7 @@ class Memory:
             previewed: What `preview_namespace_erasure` showed. Where something else would go by now, nothing does.
 
         Raises:
+            InvalidInput: For a `previewed` that is no preview.
             PreviewOutdated: When it is no longer as `previewed` showed it.
             StoreError: When the store fails; nothing is deleted then.
         """

@@ -107,7 +107,8 @@ class Erasing(ABC):
             StoreError: When the store fails; nothing is deleted then.
         """
         chosen = _one_of(subject, session, where)
-        return await erase(self._open, self._name, chosen, derived_too=_derived_too(derived), previewed=previewed)
+        shown = _shown(previewed)
+        return await erase(self._open, self._name, chosen, derived_too=_derived_too(derived), previewed=shown)
 
     async def preview_erasure(
         self,
@@ -139,10 +140,11 @@ class Erasing(ABC):
             previewed: What `preview_namespace_erasure` showed. Where something else would go by now, nothing does.
 
         Raises:
+            InvalidInput: For a `previewed` that is no preview.
             PreviewOutdated: When it is no longer as `previewed` showed it.
             StoreError: When the store fails; nothing is deleted then.
         """
-        return await erase_namespace(self._open, self._name, previewed)
+        return await erase_namespace(self._open, self._name, _shown(previewed))
 
     async def preview_namespace_erasure(self) -> ErasurePreview:
         """Show what `erase_namespace` would delete now: how much of each kind, and the first messages.
@@ -272,6 +274,12 @@ def _preview(snapshot: Snapshot, chosen: _Chosen, *, derived_too: bool) -> Erasu
     if chosen.subject is None:
         return operations.preview_messages(snapshot, chosen.where, derived_too=derived_too)
     return operations.preview(snapshot, chosen.subject, derived_too=derived_too)
+
+
+def _shown(previewed: object) -> ErasurePreview | None:
+    if previewed is None or isinstance(previewed, ErasurePreview):
+        return previewed
+    raise InvalidInput(f"previewed is no preview of an erasure: {type(previewed).__name__}")
 
 
 def _check_same(previewed: ErasurePreview, found: ErasurePreview) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from umi_lab.worlds.ledger.book import Said, Statement
@@ -133,7 +134,10 @@ class Deletions(Journal):
         doomed = [one for one in self.book.statements if one.said in gone]
         touching = [link for link in self.book.links if link.old in doomed or link.new in doomed]
         self._opened.tally.saw("ErasurePreview", {"deleted": 0})
-        found = await self._opened.call("erase", **given)
+        outdated = replace(preview, counts={**preview.counts, "episodes": len(gone) + 1})
+        await self._refused("PreviewOutdated", self._opened.memory.erase(**given, previewed=outdated))
+        by_preview = {"previewed": preview} if "session" in given else {}
+        found = await self._opened.call("erase", **given, **by_preview)
         self._bury(gone)
         stale = self.recorder().delete(gone, ())
         same("what is deleted", sorted(found.deleted), sorted(said.id for said in gone))
@@ -190,7 +194,10 @@ class Deletions(Journal):
         same("what the preview counts", preview.counts.get("episodes", 0), len(self.book.said))
         # Notes of recalls, which learning writes, are there as well.
         known = self.book.next_arrival > 0 or (self._opened.plan.learn and await self._opened.memory.sequence() > 0)
-        found = await self._opened.call("erase_namespace")
+        outdated = replace(preview, counts={**preview.counts, "episodes": len(self.book.said) + 1})
+        if preview.known:
+            await self._refused("PreviewOutdated", self._opened.memory.erase_namespace(previewed=outdated))
+        found = await self._opened.call("erase_namespace", previewed=preview)
         self.compared.record("the receipt", found, {"known": known, "deleted": (), "selection": "namespace"})
         self.book.said.clear()
         self.book.statements.clear()
