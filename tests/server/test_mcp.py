@@ -285,3 +285,10 @@ async def test_what_print_config_says_works_from_anywhere_with_no_environment(tm
             assert (kept["namespace"], found["hits"][0]["said"]) == ("me", "I live in Oslo.")
     assert (install / "notes.db").exists()
     assert list(elsewhere.iterdir()) == []
+
+
+def test_no_stream_is_kept_open_in_which_nothing_comes(tmp_path: Path) -> None:
+    with live_server.running(tmp_path / "umi.db") as live, live.client(timeout_s=10) as client:
+        for method in ("GET", "DELETE"):
+            answer = client.request(method, "/mcp", headers={"Accept": "text/event-stream"})
+            assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")

@@ -16,7 +16,7 @@ from umi.server import profiles
 from umi.server.access import Use
 from umi.server.gate import MCP_PREFIX
 from umi.server.mcp_tools import Bound
-from umi.server.problems import Refused, of_error
+from umi.server.problems import Refused, of_error, problem
 from umi.server.service import Service
 
 
@@ -56,6 +56,11 @@ class McpHttp:
             return
         except InvalidInput as error:
             await of_error(error)(scope, receive, send)
+            return
+        if scope["method"] != "POST":
+            # To a GET the library would send a stream in which nothing ever comes.
+            told = "without sessions there is no stream and nothing to end: POST messages"
+            await problem(405, "no_such_method", told, headers={"Allow": "POST"})(scope, receive, send)
             return
         await self._manager.handle_request({**scope, "umi.name": name}, receive, send)
 
