@@ -80,6 +80,9 @@ async def test_an_argument_that_a_tool_does_not_take_is_refused_and_nothing_is_d
         assert told.endswith(
             "invalid_input: recall takes no 'asof'; it takes question, max_tokens, as_of, include_superseded"
         )
+        assert (await failing(client, "recall", max_tokens=1)).endswith(
+            "invalid_input: recall cannot take this: question: Field required; max_tokens: Input should be greater than or equal to 400"
+        )
         assert "takes no 'dry_run'" in await failing(client, "forget", id=kept["id"], confirm=True, dry_run=True)
         found = await call(client, "recall", question="Where does Alice live?")
         assert [hit["said"] for hit in found["hits"]] == ["I live in Lisbon."]

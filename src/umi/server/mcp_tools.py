@@ -13,7 +13,7 @@ from mcp import MCPError
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp_types import INVALID_PARAMS, CallToolResult, InputRequiredResult, Tool, ToolAnnotations
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 import umi
 from umi.errors import InvalidInput, UmiError
@@ -310,7 +310,13 @@ class StrictServer(MCPServer):
         if taken and (unknown := [one for one in arguments if one not in taken[0] and one not in self.ignored]):
             error = InvalidInput(f"{name} takes no {unknown[0]!r:.80}; it takes {', '.join(taken[0])}")
             raise ToolError(f"{error.code}: {error}")
-        return await super().call_tool(name, arguments, context)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            faults = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.__cause__.errors())
+            raise ToolError(f"{InvalidInput.code}: {name} cannot take this: {'; '.join(faults)}") from error
 
 
 def make_server(instructions: str, kind: type[MCPServer] = MCPServer) -> MCPServer:
