@@ -263,6 +263,7 @@ def test_values_that_differ_stay_apart(one: str, other: str) -> None:
         ("the Pro plan", "pro plan"),
         ("Project Apollo", "apollo"),
         ("the Apollo project", "apollo"),
+        ("Project 7 alpha", "project 7 alpha"),
         ("O’Neil", "o'neil"),
         ("Ａｌｉｃｅ", "alice"),
         ("ticket #42", "ticket 42"),
