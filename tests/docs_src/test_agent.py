@@ -42,7 +42,7 @@ async def test_it_waits_two_hours_for_its_model(world: umi.testing.World) -> Non
 @umi.testing.simulate(seeds=200)
 async def test_a_power_cut_loses_nothing_and_doubles_nothing(world: umi.testing.World) -> None:
     agent = Agent(world.memory, world.llm)
-    world.disk.arm_power_cut(world.rng.next_int(1, 60))  # at one of the next changes of the disk
+    world.disk.arm_power_cut(world.rng.next_int(1, 40))  # at one of the next changes of the disk
     for number, text in enumerate(TOLD):
         while True:
             try:

@@ -29,6 +29,6 @@ async def test_a_message_of_many_statements_lists_ten_of_them(words: umi.Memory)
     names = ("Ann", "Bo", "Cy", "Dan", "Eve", "Fay", "Gus", "Hal", "Ida", "Jan", "Kim", "Leo")
     told = await words.remember(" ".join(f"{name} lives in Graz." for name in names))
     assert len(told.entities) == len(names)
-    with pytest.raises(umi.InvalidInput, match="has 12 statements, name one of them: .*; and 2 more$") as refused:
+    with pytest.raises(umi.InvalidInput, match=r"has 12 statements, name one of them: .*; and 2 more$") as refused:
         await words.why(told.episode_ids[0])
     assert str(refused.value).count("ent_") == 10

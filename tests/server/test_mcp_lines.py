@@ -20,13 +20,24 @@ ASKS = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"recall"
 @contextmanager
 def spoken_to(db: Path) -> Iterator[subprocess.Popen[bytes]]:
     command = [*UMI, "mcp", "--db", str(db), "--embedder", "none"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=_heeding_ctrl_c,  # noqa: PLW1509 - one thread
+    ) as process:
         try:
             hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
             assert asked(process, json.dumps(hello).encode())["id"] == 1
             yield process
         finally:
             process.kill()
+
+
+def _heeding_ctrl_c() -> None:
+    """A run in the background hands down that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def asked(process: subprocess.Popen[bytes], line: bytes) -> dict[str, Any]:

@@ -184,6 +184,7 @@ class Deletions(Journal):
             await (self._clear_here() if which == "here" else self._clear_there())
 
     async def _clear_there(self) -> None:
+        self._opened.count("erase_namespace", {})
         receipt = await self._opened.memory.switch("elsewhere").erase_namespace()
         same("the other namespace was known", receipt.known, True)  # noqa: FBT003
         self.beyond.clear()

@@ -18,10 +18,8 @@ _DAY_CHARS: Final = len("2026-12-31")
 _MEM0_KEPT: Final = ("agent_id", "app_id", "actor_id", "categories", "metadata")
 _TEXTS: Final = ("content", "text", "memory", "data", "message")
 # What may stand in front of the array: a page's number, a cursor.
-_BESIDE: Final = rb'(?:"\w++"\s*+:\s*+(?:"(?:[^"\\]|\\.)*+"|[\w.+-]++)\s*+,\s*+)*+'
-_WRAPPED: Final = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*+\{\s*+" + _BESIDE + rb'"(?:results|memories|items)"\s*+:\s*+(?=\[)'
-)
+_BESIDE: Final = rb'(?:"\w+"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[\w.+-]+)\s*,\s*)*'
+_WRAPPED: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{\s*" + _BESIDE + rb'"(?:results|memories|items)"\s*:\s*(?=\[)')
 _HEAD_BYTES: Final = 4_096
 
 
