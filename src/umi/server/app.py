@@ -37,7 +37,7 @@ from umi.server.service import Service
 
 _CODES: Final = {404: "no_such_path", 405: "no_such_method", 413: "body_too_long"}
 # In place of pydantic's words, which know no media type.
-_SAID: Final = {"model_attributes_type": "give a JSON object, with Content-Type: application/json"}
+_MESSAGES: Final = {"model_attributes_type": "give a JSON object, with Content-Type: application/json"}
 _BOUNDS: Final = ("ge", "le")  # as pydantic calls them
 _POLICY: Final = "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; connect-src 'self'"
 
@@ -103,7 +103,9 @@ async def _umi_error(_: Request, error: UmiError) -> Response:
 
 async def _invalid(_: Request, error: RequestValidationError) -> Response:
     found = error.errors()
-    faults = [{"at": ".".join(map(str, one["loc"])), "message": _SAID.get(one["type"], one["msg"])} for one in found]
+    faults = [
+        {"at": ".".join(map(str, one["loc"])), "message": _MESSAGES.get(one["type"], one["msg"])} for one in found
+    ]
     detail = "; ".join(f"{fault['at']}: {fault['message']}" for fault in faults[:3])
     bounds = (
         (bound, one["input"]) for one in found for bound in map(one.get("ctx", {}).get, _BOUNDS) if bound is not None

@@ -22,12 +22,23 @@ class FileMessage:
 
 @dataclass(slots=True)
 class Stored:
-    """What came of `count` messages: receipts, how many were known with other particulars, and why others could not be kept, by their place."""
+    """What came of a batch: counts as of `BulkReceipt`, how many were known with other particulars, and why others could not be kept, by their place."""
 
-    count: int = 0
-    receipts: list[BulkReceipt] = field(default_factory=list)
-    moved_count: int = 0
+    messages: int = 0
+    known_already: int = 0
+    statements: int = 0
+    changes: int = 0
+    deferred: int = 0
+    with_other_particulars: int = 0
     refused: dict[int, str] = field(default_factory=dict)
+
+    def add(self, receipt: BulkReceipt) -> None:
+        """Count what a write did."""
+        self.messages += receipt.messages
+        self.known_already += receipt.replayed
+        self.statements += receipt.entities
+        self.changes += receipt.evolutions
+        self.deferred += receipt.deferred
 
 
 async def store(memory: Memory, batch: Sequence[FileMessage]) -> Stored:
@@ -42,28 +53,30 @@ async def store(memory: Memory, batch: Sequence[FileMessage]) -> Stored:
     stored = Stored()
     told: list[Message] = []
     ids: set[str | None] = set()
-    for one in batch:
+    for place, one in enumerate(batch):
         if one.item and one.message.id in ids:  # what stands between its two wordings has to be there before it
-            await _keep(memory, told, stored)
+            await _keep(memory, told, place - len(told), stored)
             told, ids = [], set()
         ids.add(one.message.id)
         told.append(_told_again(one.message) if await _was_replaced(memory, one) else one.message)
-    await _keep(memory, told, stored)
+    if told:
+        await _keep(memory, told, len(batch) - len(told), stored)
     return stored
 
 
-async def _keep(memory: Memory, messages: Sequence[Message], stored: Stored) -> None:
-    first = stored.count
-    stored.count += len(messages)
+async def _keep(memory: Memory, messages: Sequence[Message], first: int, stored: Stored) -> None:
+    """Store messages, the first of which has the place `first` in the batch."""
     try:
-        stored.receipts.append(await memory.remember_many(messages))
+        stored.add(await memory.remember_many(messages))
     except (IdempotencyConflict, InvalidInput):
         for place, message in enumerate(messages, first):
             try:
-                stored.receipts.append(await memory.remember_many([message]))
+                stored.add(await memory.remember_many([message]))
             except IdempotencyConflict as refused:
                 if await _is_said(memory, message):  # with another title of its chat, for one
-                    stored.moved_count += 1
+                    stored.messages += 1
+                    stored.known_already += 1
+                    stored.with_other_particulars += 1
                 else:
                     stored.refused[place] = str(refused)
             except InvalidInput as refused:

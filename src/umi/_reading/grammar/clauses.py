@@ -38,9 +38,9 @@ _ALWAYS_UNREAL: Final = re.compile(
     + r")\b"
 )
 _CLAUSE_UNREAL: Final = frozenset({"maybe", "perhaps", "probably", "possibly", "almost", "nearly"})
-_QUOTES: Final = {'"': '"', "“": "”", "«": "»", "「": "」"}
-_SINGLE_QUOTES: Final = {"'": "'", "‘": "’"}
-_OF_HIMSELF: Final = frozenset({"i", "we", "my", "our"})
+_QUOTES: Final = {'"': '"', "“": "”", "«": "»", "「": "」", "'": "'", "‘": "’"}
+_APOSTROPHES: Final = frozenset({"'", "‘"})  # of these
+_FIRST_PERSON: Final = frozenset({"i", "we", "my", "our"})
 _CLAUSE_TOKENS_MAX: Final = 80  # a longer clause is not read
 
 
@@ -94,10 +94,10 @@ def quoted(text: str, tokens: Tokens) -> str:
             if of_himself or place - opened > 5:
                 return text[tokens.start[opened] : tokens.end[place]]
             closing = ""
-        elif not closing and (low in _QUOTES or low in _SINGLE_QUOTES):
-            of_himself = tokens.at(place + 1) in _OF_HIMSELF
-            if of_himself or low in _QUOTES:  # others may be apostrophes
-                closing, opened = _QUOTES.get(low) or _SINGLE_QUOTES[low], place
+        elif not closing and low in _QUOTES:
+            of_himself = tokens.at(place + 1) in _FIRST_PERSON
+            if of_himself or low not in _APOSTROPHES:
+                closing, opened = _QUOTES[low], place
     return text[tokens.start[opened] : tokens.end[-1]] if closing and len(tokens) - opened > 5 else ""
 
 

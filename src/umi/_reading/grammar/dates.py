@@ -55,11 +55,11 @@ _HINT: Final = re.compile(
     r"\d|today|tonight|yesterday|tomorrow|\bago\b|from now|\b(?:last|this|next|coming|past) |weekend|(?:day|jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)",
     re.IGNORECASE,
 )
-_AT_TIMES: Final = (
+_RECURRING_WORDS: Final = (
     "monday|tuesday|wednesday|thursday|friday|saturday|sunday|weekday|weekend|spring|summer|autumn|winter"
 )
 _RECURRING: Final = re.compile(
-    rf"\b(?:(?:every|each) (?:other |second )?({_AT_TIMES})|({_AT_TIMES})s)\b", re.IGNORECASE
+    rf"\b(?:(?:every|each) (?:other |second )?({_RECURRING_WORDS})|({_RECURRING_WORDS})s)\b", re.IGNORECASE
 )
 # Words before a date that make it the beginning of something.
 _SINCE: Final = frozenset({"since", "as of", "from", "starting", "effective"})

@@ -133,19 +133,23 @@ def proposes_to_remove(text: str) -> bool:
 
 def asks_to_forget(text: str) -> bool:
     """Whether a sentence asks the assistant to forget something."""
-    parts = (text[start:end].replace("’", "'") for start, end in sentences(text))
+    parts = _sentences(text)
     return any(FORGET.search(part) and not _NOT_FORGET.search(part) and not proposes_to_remove(part) for part in parts)
 
 
 def asked_of(text: str) -> str:
     """What follows the words that ask to forget something, in the same sentence."""
-    parts = [text[start:end].replace("’", "'") for start, end in sentences(text)]
-    return " ".join(part[found.end() :] for part in parts if (found := FORGET.search(part)) is not None)
+    return " ".join(part[found.end() :] for part in _sentences(text) if (found := FORGET.search(part)) is not None)
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences, with plain apostrophes."""
+    return [text[start:end].replace("’", "'") for start, end in sentences(text)]
 
 
 def _found(text: str) -> Iterator[str]:
     yield from (f"c {name}" for name, pattern in _SIGNS if pattern.search(text))
-    parts = [text[start:end] for start, end in sentences(text)]
+    parts = _sentences(text)
     if asks_to_forget(text):
         yield "c forget"
     unreal = [part.rstrip("\"'”) ").endswith("?") or UNREAL.search(_REAL.sub(" ", part)) is not None for part in parts]

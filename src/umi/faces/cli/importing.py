@@ -38,7 +38,7 @@ from umi.server.file_messages import FileMessage, store
 
 _REJECTED_KEPT_COUNT = 100
 _REJECTED_SHOWN_COUNT = 20
-_MOVED = "known already; its particulars, such as a title, have changed since and stay as they were"
+_PARTICULARS = "known already; its particulars, such as a title, have changed since and stay as they were"
 
 
 @dataclass
@@ -239,16 +239,13 @@ async def _store(target: Target, placed: Iterator[tuple[str, Record]], outcome: 
 
 async def _store_batch(memory: Memory, batch: list[Record], tally: Tally, outcome: Outcome) -> None:
     stored = await store(memory, [FileMessage(record.message, record.item) for record in batch])
-    for receipt in stored.receipts:
-        tally.messages += receipt.messages
-        tally.known_already += receipt.replayed
-        tally.statements += receipt.entities
-        tally.changes += receipt.evolutions
-        tally.deferred += receipt.deferred
-    if stored.moved_count:
-        tally.messages += stored.moved_count
-        tally.known_already += stored.moved_count
-        outcome.skipped[_MOVED] = outcome.skipped.get(_MOVED, 0) + stored.moved_count
+    tally.messages += stored.messages
+    tally.known_already += stored.known_already
+    tally.statements += stored.statements
+    tally.changes += stored.changes
+    tally.deferred += stored.deferred
+    if count := stored.with_other_particulars:
+        outcome.skipped[_PARTICULARS] = outcome.skipped.get(_PARTICULARS, 0) + count
     for place, reason in stored.refused.items():
         outcome.reject(Rejected(batch[place].line, batch[place].where, reason))
 

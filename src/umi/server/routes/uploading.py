@@ -149,12 +149,12 @@ def _note(told: FileProgress, one: FileItem) -> None:
 async def _store(space: Space, batch: list[FileItem], told: FileProgress) -> None:
     kept = [(one, one.message) for one in batch if one.message is not None]
     stored = await store(space.memory, [message for _, message in kept])
-    told.messages += sum(one.messages for one in stored.receipts) + stored.moved_count
-    told.deferred += sum(one.deferred for one in stored.receipts)
+    told.messages += stored.messages
+    told.deferred += stored.deferred
     if space.may_be_read:
-        told.known_already += sum(one.replayed for one in stored.receipts) + stored.moved_count
-        told.statements += sum(one.entities for one in stored.receipts)
-        told.changes += sum(one.evolutions for one in stored.receipts)
+        told.known_already += stored.known_already
+        told.statements += stored.statements
+        told.changes += stored.changes
     for place, reason in stored.refused.items():
         _note(told, replace(kept[place][0], reason=reason, is_rejected=True))
 

@@ -134,10 +134,10 @@ CREATE TABLE postings (
 _POSTINGS_IN_ROWS: Final = "ALTER TABLE postings SET (toast_tuple_target = 8160);"
 
 # Labels are deleted by what their message says.
-_LABELS_ONCE: Final = "DROP INDEX labels_by_key;"
+_NO_LABELS_BY_KEY: Final = "DROP INDEX labels_by_key;"
 
 STEPS: Final = tuple(
-    step.replace(" TEXT", ' TEXT COLLATE "C"') for step in (_BASE, _BLOCKS, _POSTINGS_IN_ROWS, _LABELS_ONCE)
+    step.replace(" TEXT", ' TEXT COLLATE "C"') for step in (_BASE, _BLOCKS, _POSTINGS_IN_ROWS, _NO_LABELS_BY_KEY)
 )  # STEPS[n] migrates version n to n + 1. Never edit a step: databases that ran it exist. Append a new one.
 VERSION: Final = len(STEPS)
 

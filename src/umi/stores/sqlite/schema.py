@@ -375,7 +375,7 @@ CREATE TABLE postings (
 """
 
 # Labels are deleted by what their message says.
-_LABELS_ONCE: Final = "DROP INDEX labels_by_key;"
+_NO_LABELS_BY_KEY: Final = "DROP INDEX labels_by_key;"
 
 STEPS: Final = (
     _BASE,
@@ -388,7 +388,7 @@ STEPS: Final = (
     _READER_NOTES,
     _SELECTING,
     _BLOCKS,
-    _LABELS_ONCE,
+    _NO_LABELS_BY_KEY,
 )  # STEPS[n] migrates version n to n + 1. Never edit a step: files that ran it exist. Append a new one.
 VERSION: Final = len(STEPS)
 
