@@ -164,3 +164,32 @@ async def test_a_proof_is_found_while_the_words_are_there(store: Store, alice: S
     await _two(alice)
     proof = make_proof(SALT, ["GULL"], ["harbour"])
     assert (await store.examine(proof)).live == frozenset((*proof.names, *proof.words))
+
+
+async def test_an_entity_keeps_what_it_quotes_of_a_message_that_gets_other_words(alice: StorageBackend) -> None:
+    said = "é 🦭 harbour"
+
+    def add(tx: Transaction) -> None:
+        tx.add_episodes([episode_row(0, said), episode_row(1, f"{'gull ' * 1_000}{said}")])
+        tx.add_entities([entity(0, id="e0", span=(2, 11), content="🦭 harbour"), entity(0, id="e1", content="a seal")])
+
+    await alice.write(add)
+    end = 5_000 + len(said)
+    later = [entity(0, id="e2", span=(0, 3), content="é 🦭"), entity(1, id="e3", span=(5_002, end), content=said[2:])]
+    await alice.write(lambda tx: tx.add_entities(later))
+    told = {"e0": "🦭 harbour", "e1": "a seal", "e2": "é 🦭", "e3": said[2:]}
+
+    def contents(snapshot: Snapshot) -> dict[str, str]:
+        return {id_: one.content for id_, one in snapshot.entities([*told, "e4", "e5"]).items()}
+
+    assert await alice.read(contents) == told
+
+    def reword(tx: Transaction) -> None:
+        assert tx.episodes(["ep_0"])["ep_0"].content == said
+        tx.rewrite_episode(episode_row(0, "- ferry gull!"))
+        tx.add_entities(
+            [entity(0, id="e4", span=(0, 1), content="é"), entity(0, id="e5", span=(2, 7), content="ferry")]
+        )
+
+    await alice.write(reword)
+    assert await alice.read(contents) == {**told, "e4": "é", "e5": "ferry"}

@@ -161,6 +161,10 @@ async def test_a_batch_of_an_import(counted: tuple[umi.Memory, Counts]) -> None:
     assert each["locked"] <= 0.25
 
 
+def test_a_message_in_the_file(told: Path) -> None:
+    assert told.stat().st_size / MEMORIES_COUNT <= 2_300  # 300 of it for empty tables
+
+
 async def test_a_note_of_what_is_stored_already_writes_nothing(counted: tuple[umi.Memory, Counts]) -> None:
     memory, counts = counted
     message = umi.Message("The bakery opens at seven.", id="once")

@@ -382,8 +382,8 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
             edited,
             SqlSnapshot,
             "statements_in",
-            "WHERE e.ns = ? AND e.subject = ? AND e.slot = ?",
-            "WHERE ? AND e.subject = ? AND e.slot = ?",
+            "WHERE e.ns = ? AND {rows.OF_SUBJECT}",
+            "WHERE ? AND {rows.OF_SUBJECT}",
         ),
     ),
     Mutation(

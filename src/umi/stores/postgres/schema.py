@@ -136,8 +136,18 @@ _POSTINGS_IN_ROWS: Final = "ALTER TABLE postings SET (toast_tuple_target = 8160)
 # Labels are deleted by what their message says.
 _NO_LABELS_BY_KEY: Final = "DROP INDEX labels_by_key;"
 
+# Notes, which are about nobody, are found by their message only. An entity that quotes its message has no content of its own from
+# here on, see `umi.stores.sql.crc`; those that are there keep theirs.
+_NO_NOTES_BY_SUBJECT: Final = """
+DROP INDEX entities_by_slot;
+DROP INDEX entities_by_subject;
+CREATE INDEX entities_by_slot ON entities (ns, subject, slot, at, key, place) WHERE subject <> '';
+CREATE INDEX entities_by_subject ON entities (ns, subject, at, key, place) WHERE subject <> '';
+"""
+
 STEPS: Final = tuple(
-    step.replace(" TEXT", ' TEXT COLLATE "C"') for step in (_BASE, _BLOCKS, _POSTINGS_IN_ROWS, _NO_LABELS_BY_KEY)
+    step.replace(" TEXT", ' TEXT COLLATE "C"')
+    for step in (_BASE, _BLOCKS, _POSTINGS_IN_ROWS, _NO_LABELS_BY_KEY, _NO_NOTES_BY_SUBJECT)
 )  # STEPS[n] migrates version n to n + 1. Never edit a step: databases that ran it exist. Append a new one.
 VERSION: Final = len(STEPS)
 

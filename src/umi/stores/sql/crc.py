@@ -27,8 +27,11 @@ _FORMS: Final = tuple("%s\0" * count for count in range(_COLUMNS_COUNT_MAX))
 _EPISODE: Final = (
     "key", "id", "content", "role", "speaker", "session", "at", "recorded_at", "message_id", "metadata", "origin", "expires_at", "zone",
 )  # fmt: skip
+# An entity nearly always quotes its message word for word; then its row has no content of its own.
+QUOTE: Final = "substr({message}, CAST({e}span_start + 1 AS INTEGER), CAST({e}span_end - {e}span_start AS INTEGER))"
+ENTITY_CONTENT: Final = f"CASE e.content WHEN '' THEN {QUOTE.format(message='p.content', e='e.')} ELSE e.content END"
 _ENTITY: Final = (
-    "e.key", "e.place", "e.id", "e.type", "e.name", "e.content", "e.subject", "e.slot", "e.value", "e.negated", "e.confidence",
+    "e.key", "e.place", "e.id", "e.type", "e.name", ENTITY_CONTENT, "e.subject", "e.slot", "e.value", "e.negated", "e.confidence",
     "p.id", "e.span_start", "e.span_end", "e.at", "e.valid_from", "e.recorded_at", "e.metadata", "e.also", "e.mode", "e.said_by",
     "e.valid_until", "e.notes",
 )  # fmt: skip

@@ -11,6 +11,7 @@ from umi.ports import EpisodeRow, ReplayRow
 from umi.stores.namespace_view import repointed
 from umi.stores.sql import rows as codec
 from umi.stores.sql.connection import Row
+from umi.stores.sql.crc import QUOTE
 from umi.stores.sql.keys import arrival_of
 from umi.stores.sql.leaving import drop_namespace
 from umi.stores.sql.many_rows import delete, insert
@@ -18,6 +19,11 @@ from umi.stores.sql.read import SqlSnapshot
 from umi.types import ChangeKind, Entity, EvolutionRelation
 
 _THESE: Final = "(SELECT value FROM json_each(?))"
+# What entities quote of a message that is about to have other words.
+_UNQUOTED: Final = (
+    f"UPDATE entities SET content = {QUOTE.format(message='(SELECT p.content FROM episodes p WHERE p.key = entities.key)', e='')}"
+    " WHERE key = ? AND content = ''"
+)
 
 
 def _marks(count: int) -> str:
@@ -42,6 +48,7 @@ class ErasingTransaction(SqlSnapshot):
             raise NotFound(f"no such episode in namespace {self._namespace!r}: {episode.id}")
         values = codec.episode_values(episode, place.key, self._ns)
         self._drop_labels(place.key)
+        self._execute(_UNQUOTED, (place.key,))
         self._execute(f"INSERT OR REPLACE INTO episodes VALUES ({_marks(codec.EPISODE_VALUES_COUNT)})", values)
         insert(self._db, "INSERT INTO labels", codec.label_values(episode, place.key, self._ns, self._as_label))
         self._note(ChangeKind.REWORDED, episode.id)
@@ -64,7 +71,7 @@ class ErasingTransaction(SqlSnapshot):
         # Remaining entities keep their places, so that cursors stay valid.
         for old, number in places.items():
             if old in entities:
-                values = codec.entity_values(entities[old], place.key, number, self._ns, place.at)
+                values = codec.entity_values(entities[old], place.key, number, self._ns, place.at, place.text)
                 self._execute(f"INSERT INTO entities VALUES ({_marks(27)})", values)
                 insert(
                     self._db, "INSERT INTO mentions", codec.mention_values(entities[old], place.key, number, self._ns)

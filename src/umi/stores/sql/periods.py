@@ -15,7 +15,7 @@ _BEGAN: Final = f"CASE WHEN e.valid_from >= {rows.to_micros(KNOWN_FROM)} THEN e.
 _RECORDED: Final = "coalesce(e.recorded_at, e.at)"
 _TIMES: Final = f"SELECT {_BEGAN} AS held, {_RECORDED} AS known FROM entities e"
 _OF: Final = (
-    f"({_TIMES} WHERE e.ns = ? AND e.subject = ? UNION ALL"
+    f"({_TIMES} WHERE e.ns = ? AND {rows.OF_SUBJECT} UNION ALL"
     f" {_TIMES} JOIN mentions m ON e.key = m.key AND e.place = m.place WHERE m.ns = ? AND m.subject = ?) t"
 )
 _ENDS: Final = f"SELECT count(*), min(held), max(held), min(known), max(known) FROM {_OF}"

@@ -127,10 +127,11 @@ def _by_end(found: Rows) -> dict[str, tuple[EvolutionRelation, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The key of an episode, and when it was said, in microseconds."""
+    """The key of an episode, when it was said, in microseconds, and its text as `rows.quotable` gives it."""
 
     key: int
     at: int
+    text: str
 
 
 class SqlSnapshot:
@@ -219,7 +220,7 @@ class SqlSnapshot:
             if place is None:
                 return []
             kept, values = f"{kept} AND (e.at, e.key, e.place) < (?, ?, ?)", (*values, *place)
-        mine, its = f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ?{kept}", "e.key = m.key AND e.place = m.place"
+        mine, its = f"{_ENTITIES} WHERE e.ns = ? AND {rows.OF_SUBJECT}{kept}", "e.key = m.key AND e.place = m.place"
         also = f"{_ENTITIES} JOIN mentions m ON {its} WHERE m.ns = ? AND m.subject = ?{kept}"
         found = self._execute(
             f"SELECT * FROM ({mine} {_NEWEST_FIRST}) UNION ALL SELECT * FROM ({also} {_NEWEST_FIRST}) {_NEWEST_OF_ALL}",
@@ -236,7 +237,7 @@ class SqlSnapshot:
     ) -> dict[tuple[str, str], list[Entity]]:
         found: dict[tuple[str, str], list[Entity]] = {pair: [] for pair in pairs}
         still, moments = periods.still_open(open_from)
-        one = f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ? AND e.slot = ?{still} {_NEWEST_FIRST}"
+        one = f"{_ENTITIES} WHERE e.ns = ? AND {rows.OF_SUBJECT} AND e.slot = ?{still} {_NEWEST_FIRST}"
         for start in range(0, len(found), _ARMS_COUNT):
             some = list(found)[start : start + _ARMS_COUNT]
             # Each arm keeps its own order and limit; the rows of an arm come together, and in that order.
@@ -491,5 +492,6 @@ class SqlSnapshot:
         return 0 if row is None else row[0]
 
     def _places(self, episode_ids: Iterable[str]) -> dict[str, Place]:
-        sql = f"SELECT id, key, at FROM episodes WHERE ns = ? AND id IN {_THESE}"
-        return {id_: Place(key, at) for id_, key, at in self._execute(sql, (self._ns, _packed(episode_ids)))}
+        sql = f"SELECT id, key, at, content FROM episodes WHERE ns = ? AND id IN {_THESE}"
+        found = self._execute(sql, (self._ns, _packed(episode_ids)))
+        return {id_: Place(key, at, rows.quotable(text)) for id_, key, at, text in found}

@@ -12,7 +12,7 @@ from typing import Final
 from umi._core.vectors import unpack
 from umi.ports import EpisodeRow, Matrix, PackedVectors, ReplayRow, Source
 from umi.stores.sql.connection import Row
-from umi.stores.sql.crc import checksum, damaged, validity_checksum, vector_checksum, wrong_vector
+from umi.stores.sql.crc import ENTITY_CONTENT, checksum, damaged, validity_checksum, vector_checksum, wrong_vector
 from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of
 from umi.types import (
     Change,
@@ -56,10 +56,11 @@ EPISODE_COLUMNS: Final = (
     " p.zone, p.crc"
 )
 ENTITY_COLUMNS: Final = (
-    "e.key, e.place, e.id, e.type, e.name, e.content, e.subject, e.slot, e.value, e.negated, e.confidence, p.id,"
+    f"e.key, e.place, e.id, e.type, e.name, {ENTITY_CONTENT}, e.subject, e.slot, e.value, e.negated, e.confidence, p.id,"
     " e.span_start, e.span_end, e.at, e.valid_from, e.recorded_at, e.metadata, e.also, e.mode, e.said_by, e.valid_until, e.notes,"
     " e.valid_to, e.invalidated_at, e.validity_crc, e.crc"
 )
+OF_SUBJECT: Final = "e.subject = ? AND e.subject <> ''"  # indexes by subject leave out what is about nobody
 RELATION_COLUMNS: Final = (
     "r.ns, r.id, r.source_id, r.target_id, r.type, r.reason, r.confidence, r.created_at, r.detector, r.acted,"
     " r.resolved, r.resolved_at, r.undone_at, r.nature, r.part_start, r.part_end, r.crc"
@@ -76,6 +77,7 @@ _EPISODE_COUNT: Final = EPISODE_COLUMNS.count(",") + 1
 EPISODE_VALUES_COUNT: Final = _EPISODE_COUNT + 1  # in the table, which has its namespace too
 _VECTOR_COUNT: Final = VECTOR_COLUMNS.count(",") + 1
 _CLAIM_COUNT: Final = 23  # columns of an entity that never change
+_QUOTED_CHARACTERS_MAX: Final = 4_096
 
 
 def to_micros(moment: datetime) -> int:
@@ -285,10 +287,11 @@ def to_entity(row: Row) -> Entity:
     )
 
 
-def entity_values(entity: Entity, key: int, place: int, ns: int, at: int) -> tuple[Value, ...]:
-    """The values of a row of `entities`, in order of its columns; `at` is the episode's."""
+def entity_values(entity: Entity, key: int, place: int, ns: int, at: int, text: str) -> tuple[Value, ...]:
+    """The values of a row of `entities`, in order of its columns; `at` and `text` are the episode's, see `quotable`."""
     start, end = entity.span if entity.span is not None else (None, None)
     id_, kind, name, content = entity.id, str(entity.entity_type), entity.name, entity.content
+    kept = "" if start is not None and text[start:end] == content else content  # see `ENTITY_CONTENT`
     subject, slot, value, negated, sure = entity.subject, entity.slot, entity.value, int(entity.negated), _real(entity)
     valid_from, recorded_at = to_micros_or_none(entity.valid_from), to_micros_or_none(entity.recorded_at)
     metadata = metadata_text(entity.metadata)
@@ -302,8 +305,16 @@ def entity_values(entity: Entity, key: int, place: int, ns: int, at: int) -> tup
     valid_to, invalidated_at, validity_crc = validity_values(id_, entity.valid_to, entity.invalidated_at)
     return (
         key, place, ns, id_, at, kind, subject, slot, negated, sure, start, end, valid_from, valid_to, recorded_at,
-        invalidated_at, name, value, metadata, content, checksum(claim), validity_crc, *model,
+        invalidated_at, name, value, metadata, kept, checksum(claim), validity_crc, *model,
     )  # fmt: skip
+
+
+def quotable(text: str) -> str:
+    """The text of a message whose entities may leave out what they quote of it; empty where they may not.
+
+    A long message would be read again for each of its entities.
+    """
+    return text if len(text) <= _QUOTED_CHARACTERS_MAX else ""
 
 
 def mention_values(entity: Entity, key: int, place: int, ns: int) -> list[tuple[Value, ...]]:

@@ -94,7 +94,7 @@ class SqlTransaction(ErasingTransaction):
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
         found = super().episodes(ids)
         # What is written of them next needs no look-up of its own.
-        self._known |= {one.id: Place(key_of(self._ns, one.arrival), codec.to_micros(one.at)) for one in found.values()}
+        self._known |= {one.id: _place(key_of(self._ns, one.arrival), one) for one in found.values()}
         return found
 
     def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
@@ -124,11 +124,15 @@ class SqlTransaction(ErasingTransaction):
             terms.append(codec.term_values(row, key))
             labels += codec.label_values(episode, key, self._ns, self._as_label)
             self._note(ChangeKind.REMEMBERED, episode.id)
-            self._known[episode.id] = Place(key, codec.to_micros(episode.at))
+            self._known[episode.id] = _place(key, episode)
             self._placed[key] = 0
         self._insert("INSERT INTO episodes", episodes, "an episode")
         self._insert("INSERT INTO terms", terms, "an episode")
         insert(self._db, "INSERT INTO labels", labels)
+
+    def rewrite_episode(self, row: EpisodeRow) -> None:
+        super().rewrite_episode(row)
+        self._known.pop(row.episode.id, None)  # with its old words
 
     def add_entities(self, entities: Sequence[Entity]) -> None:
         if not entities:
@@ -141,7 +145,7 @@ class SqlTransaction(ErasingTransaction):
         for entity in sorted(entities, key=_span):
             place = where[entity.episode_id]
             number = places.get(place.key, 0)
-            values.append(codec.entity_values(entity, place.key, number, self._ns, place.at))
+            values.append(codec.entity_values(entity, place.key, number, self._ns, place.at, place.text))
             mentions += codec.mention_values(entity, place.key, number, self._ns)
             places[place.key] = number + 1
             if place.key in self._placed:
@@ -342,6 +346,10 @@ class SqlTransaction(ErasingTransaction):
         """The dimensions of stored vectors, 0 while there are none and no embedder is registered."""
         # The registered embedder's, else those of any vector.
         return self._embedder.dimensions if self._embedder else self._one("SELECT dimensions FROM vectors LIMIT 1")
+
+
+def _place(key: int, episode: Episode) -> Place:
+    return Place(key, codec.to_micros(episode.at), codec.quotable(episode.content))
 
 
 def _span(entity: Entity) -> tuple[int, int]:
