@@ -182,7 +182,11 @@ class TestRecords:
         (bad,) = rejected(found)
         assert (bad.line, bad.where) == (2 + head.count("\n"), f"byte {text.encode().index(b'7,')}")
 
-    @pytest.mark.parametrize("text", ["[]", "[", "[7]", "{}"])
+    @pytest.mark.parametrize("text", ["[]", " [ ]\n", '{"results": []}', '{"results": [], "relations": []}'])
+    def test_a_backup_of_nothing_holds_nothing(self, text: str) -> None:
+        assert items(text, Format.AUTO, "m.json") == []
+
+    @pytest.mark.parametrize("text", ["[", "[7]", "{}"])
     def test_an_array_without_a_record_is_in_no_known_shape(self, text: str) -> None:
         with pytest.raises(InvalidInput, match="none of the known shapes" if text != "[" else "broken before"):
             items(text, Format.AUTO, "m.json")

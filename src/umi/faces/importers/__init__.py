@@ -117,6 +117,8 @@ def detect(stream: BinaryIO, name: str) -> Format:
     form = next((form for value in values if (form := _shape(value)) is not None), None)
     if form is not None:
         return form
+    if not values:  # an empty array, such as a backup of nothing
+        return Format.MEM0
     if lines or (
         start[:1] == b"{" and any(isinstance(one, Mapping) and {"content", "text"} & set(one) for one in values)
     ):
