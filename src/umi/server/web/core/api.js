@@ -1,6 +1,7 @@
-// The public REST API: requests with the key, errors as the server's problem details, and the stream of changes.
+// The public REST API: requests with the key, and errors as the server's problem details.
 
 const KEY = "umi-key";
+export const SENT = "umi-sent"; // an event: this tab sent something that may have changed what is stored
 
 export const key = {
   get: () => sessionStorage.getItem(KEY) || "",
@@ -64,6 +65,7 @@ export async function send(method, path, { params, body, raw, headers, signal } 
     throw new ApiError(0, { code: "unreachable", detail: "" });
   }
   if (!answer.ok) throw await failed(answer);
+  if (method !== "GET") dispatchEvent(new Event(SENT));
   return answer;
 }
 
@@ -80,7 +82,7 @@ export const get = (path, params, options) => call("GET", path, { params, ...opt
 export const post = (path, body, options) => call("POST", path, { body, ...options });
 export const put = (path, body, options) => call("PUT", path, { body, ...options });
 
-/** Lines or events as they come: calls `each(text)` for every piece that ends with `end`, until the answer ends. */
+/** Lines as they come: calls `each(text)` for every piece that ends with `end`, until the answer ends. */
 export async function pieces(answer, end, each) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let held = "";
@@ -94,18 +96,4 @@ export async function pieces(answer, end, each) {
     }
   }
   if (held.trim()) each(held);
-}
-
-/** Server-sent events by fetch, since an EventSource cannot send a key: calls `each({event, id, data})`. */
-export async function events(path, { lastId, signal, each }) {
-  const headers = { Accept: "text/event-stream", ...(lastId ? { "Last-Event-ID": lastId } : {}) };
-  const answer = await send("GET", path, { headers, signal });
-  await pieces(answer, "\n\n", (text) => {
-    const event = { event: "message", id: "", data: "" };
-    for (const line of text.split("\n")) {
-      const at = line.indexOf(":");
-      if (at > 0) event[line.slice(0, at)] = line.slice(at + 1).trimStart();
-    }
-    if (event.data) each(event);
-  });
 }

@@ -1,41 +1,32 @@
-// What others write shows by itself: the stream of changes of the namespace that is open, told to who listens.
+// What others write shows by itself: the last write of the namespace that is open, asked for again and again, and told to who listens.
+// A stream would take a connection for as long as the tab is open, and a browser opens six to one server for all its tabs together.
 import { useEffect, useState } from "../vendor/preact.js";
-import { events, get, spacePath } from "./api.js";
+import { get, SENT, spacePath } from "./api.js";
 
-const GATHER_MS = 250; // changes of one write, or of an import, are told together
-const AGAIN_MS = 3000;
+const ASK_MS = 2000;
 
 const listeners = new Set();
 let stopper = null;
-let gathered = 0;
-
-function tell() {
-  if (gathered) return;
-  gathered = setTimeout(() => {
-    gathered = 0;
-    for (const listener of listeners) listener();
-  }, GATHER_MS);
-}
+let wake = () => {};
+addEventListener(SENT, () => wake());
 
 /** Follows a namespace from now on, in place of the one before; "" follows none. */
 export async function follow(space) {
   stopper?.abort();
   if (!space) return;
-  const mine = new AbortController();
-  stopper = mine;
-  let lastId = "";
-  while (!mine.signal.aborted) {
+  const { signal } = (stopper = new AbortController());
+  let known = null;
+  while (!signal.aborted) {
     try {
-      lastId ||= String((await get(spacePath(space, "head"), {}, { signal: mine.signal })).sequence);
-      await events(spacePath(space, "changes"), {
-        lastId,
-        signal: mine.signal,
-        each: (event) => { if (event.id) lastId = event.id; tell(); },
-      });
+      if (!document.hidden) {
+        const { sequence } = await get(spacePath(space, "head"), {}, { signal });
+        if (known !== null && sequence !== known) for (const listener of listeners) listener();
+        known = sequence;
+      }
     } catch (error) {
-      if (mine.signal.aborted || error.status === 401 || error.status === 403) return;
+      if (signal.aborted || error.status === 401 || error.status === 403) return;
     }
-    await new Promise((done) => setTimeout(done, AGAIN_MS));
+    await new Promise((done) => { wake = done; setTimeout(done, ASK_MS); });
   }
 }
 

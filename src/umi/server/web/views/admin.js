@@ -1,5 +1,5 @@
 // Admin: namespaces, what this one holds, files in and out, keys, health; each only for those who may.
-import { html, useState } from "../vendor/preact.js";
+import { html, useEffect, useState } from "../vendor/preact.js";
 import { get, post, send, spacePath } from "../core/api.js";
 import { useAct, useApp, useLoad } from "../core/app.js";
 import { number } from "../core/format.js";
@@ -36,6 +36,8 @@ function Files() {
 function Held() {
   const { space, may, notify } = useApp();
   const [stats, setStats] = useState(null);
+  const live = useLive();
+  useEffect(() => setStats(null), [live]); // counts of before
   const count = useAct(async () => setStats(await get(spacePath(space, "stats"))));
   const maintain = useAct(async () => {
     const done = await post(spacePath(space, "maintain"));
