@@ -12,6 +12,15 @@ from urllib.parse import quote, urlencode
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request
 
 WAIT_MS = 60_000
+CHROMIUM = "/usr/bin/chromium"
+ARGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 AXE = Path(__file__).parent / "vendor" / "axe.js"
 # Told to the page before any script of its own: violations are kept where the test can read them.
 _WATCH = """

@@ -14,20 +14,12 @@ from pathlib import Path
 import browsing
 import live_server
 import pytest
+from browsing import ARGS, CHROMIUM
 from playwright.sync_api import Browser, sync_playwright
 
 HERE = Path(__file__).parent
-CHROMIUM = "/usr/bin/chromium"
 PACKAGES = ("chromium", "fonts-dejavu-core")
 INSTALL_S = 600
-ARGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 
 
 def _install() -> str:

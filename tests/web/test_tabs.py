@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import live_server
+from browsing import ARGS, CHROMIUM
 from playwright.sync_api import Browser
 
 import umi
@@ -45,3 +46,22 @@ def test_many_tabs_go_on_and_each_shows_what_another_wrote_or_erased(
             tab.get_by_text("Lisbon").first.wait_for(state="detached")
     finally:
         context.close()
+
+
+def test_something_is_remembered_on_a_page_that_came_by_http_from_another_machine(
+    browser: Browser, tmp_path: Path
+) -> None:
+    args = [*ARGS, "--host-resolver-rules=MAP umi.test 127.0.0.1"]
+    apart = browser.browser_type.launch(executable_path=CHROMIUM, args=args)
+    try:
+        with live_server.running(tmp_path / "umi.db", "--allow-host", "umi.test") as live:
+            page = apart.new_page(locale="en-GB")
+            page.set_default_timeout(WAIT_MS)
+            page.goto(f"{live.url.replace('127.0.0.1', 'umi.test')}/#/apart/now")
+            page.get_by_role("button", name="Remember", exact=True).click()
+            page.get_by_label("What was said").fill("I live in Berlin.")
+            page.get_by_role("dialog").get_by_role("button", name="Remember").click()
+            page.get_by_text("It is kept word for word").wait_for()
+            assert not page.evaluate("isSecureContext")
+    finally:
+        apart.close()

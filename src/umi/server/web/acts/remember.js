@@ -1,6 +1,6 @@
 // Remember something: it is kept word for word, and what Umi read in it is shown.
 import { html, useRef, useState } from "../vendor/preact.js";
-import { post, spacePath } from "../core/api.js";
+import { freshId, post, spacePath } from "../core/api.js";
 import { useAct, useApp } from "../core/app.js";
 import { t, word } from "../core/i18n.js";
 import { kindOf } from "../core/relations.js";
@@ -14,18 +14,18 @@ export default function Remember({ close }) {
   const [said, setSaid] = useState({ content: "", speaker: localStorage.getItem(SPEAKER) || "", at: "", session: "" });
   const [receipt, setReceipt] = useState(null);
   // The same id with the same words stores nothing twice, when an answer was lost on its way.
-  const id = useRef(crypto.randomUUID());
+  const id = useRef(freshId());
   const keep = useAct(async () => {
     localStorage.setItem(SPEAKER, said.speaker);
     const at = said.at ? new Date(said.at).toISOString() : null;
     setReceipt(await post(spacePath(space, "episodes"), { content: said.content, speaker: said.speaker.trim() || null, session: said.session.trim() || null, at, id: id.current }));
   });
   const change = (name) => (event) => {
-    id.current = crypto.randomUUID();
+    id.current = freshId();
     setSaid({ ...said, [name]: event.target.value });
   };
   const again = () => {
-    id.current = crypto.randomUUID();
+    id.current = freshId();
     setSaid({ ...said, content: "" });
     setReceipt(null);
   };

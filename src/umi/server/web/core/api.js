@@ -23,6 +23,9 @@ export class ApiError extends Error {
 export const spacePath = (space, ...parts) =>
   `/v1/namespaces/${[space, ...parts].map(encodeURIComponent).join("/")}`;
 
+/** An id that nobody else has. `crypto.randomUUID` is not there on a page that came by http from another machine. */
+export const freshId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (one) => one.toString(16).padStart(2, "0")).join("");
+
 const url = (path, params) => {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params || {})) {
