@@ -2,6 +2,7 @@
 import { html, useState } from "../vendor/preact.js";
 import { put, spacePath } from "../core/api.js";
 import { useAct, useApp } from "../core/app.js";
+import { DAY_LAST } from "../core/format.js";
 import { t, word } from "../core/i18n.js";
 import { Dialog, Failed, Field, Name, Words } from "../core/ui.js";
 
@@ -22,7 +23,7 @@ export default function Correct({ close, subject, attribute, value }) {
     <form class="stack" onSubmit=${(event) => { event.preventDefault(); correct.run(); }}>
       <${Field} label=${t("correct.value")}>${(id) => html`<input id=${id} class="input" dir="auto" required autofocus value=${to} onInput=${(event) => setTo(event.target.value)} />`}<//>
       <${Field} label=${t("correct.reason")} hint=${t("optional")}>${(id, hint) => html`<input id=${id} aria-describedby=${hint} class="input" dir="auto" maxlength="1024" value=${reason} onInput=${(event) => setReason(event.target.value)} />`}<//>
-      <${Field} label=${t("correct.since")} hint=${t("correct.since.hint")}>${(id, hint) => html`<input id=${id} aria-describedby=${hint} class="input" type="datetime-local" value=${at} onInput=${(event) => setAt(event.target.value)} />`}<//>
+      <${Field} label=${t("correct.since")} hint=${t("correct.since.hint")}>${(id, hint) => html`<input id=${id} aria-describedby=${hint} class="input" type="datetime-local" max=${`${DAY_LAST}T23:59`} value=${at} onInput=${(event) => setAt(event.target.value)} />`}<//>
       ${correct.error && html`<${Failed} error=${correct.error} />`}
       <div><button class="button main-act" disabled=${correct.busy || to.trim() === value}>${t("correct.act")}</button></div>
     </form><//>`;

@@ -2,6 +2,7 @@
 import { html, useRef, useState } from "../vendor/preact.js";
 import { freshId, post, spacePath } from "../core/api.js";
 import { useAct, useApp } from "../core/app.js";
+import { DAY_LAST } from "../core/format.js";
 import { t, word } from "../core/i18n.js";
 import { kindOf } from "../core/relations.js";
 import { link } from "../core/router.js";
@@ -37,7 +38,7 @@ export default function Remember({ close }) {
       <div class="row">
         <div class="grow"><${Field} label=${t("remember.speaker")} hint=${t("remember.speaker.hint")}>${(id, hint) => html`<input id=${id} aria-describedby=${hint} class="input" dir="auto" maxlength="256" value=${said.speaker} onInput=${change("speaker")} />`}<//></div>
         <div class="grow"><${Field} label=${t("remember.session")} hint=${t("optional")}>${(id, hint) => html`<input id=${id} aria-describedby=${hint} class="input" dir="auto" maxlength="256" value=${said.session} onInput=${change("session")} />`}<//></div>
-        <${Field} label=${t("remember.at")} hint=${t("remember.at.hint")}>${(id, hint) => html`<input id=${id} aria-describedby=${hint} class="input" type="datetime-local" value=${said.at} onInput=${change("at")} />`}<//>
+        <${Field} label=${t("remember.at")} hint=${t("remember.at.hint")}>${(id, hint) => html`<input id=${id} aria-describedby=${hint} class="input" type="datetime-local" max=${`${DAY_LAST}T23:59`} value=${said.at} onInput=${change("at")} />`}<//>
       </div>
       ${keep.error && html`<${Failed} error=${keep.error} />`}
       <div><button class="button main-act" disabled=${keep.busy}>${t("remember.act")}</button></div>

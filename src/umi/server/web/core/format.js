@@ -31,8 +31,14 @@ export const time = (value) => { const at = moment(value); return at ? formatter
 /** Since when a statement holds, else when it was said. */
 export const since = (entity) => moment(entity.valid_from) || moment(entity.at);
 
-/** The moment that a field <input type=date> means: the end of that day, here; "" for an empty field. */
-export const endOfDay = (text) => (text ? new Date(`${text}T23:59:59`).toISOString() : "");
+/** The last day that a field takes; without it a year may have six digits. */
+export const DAY_LAST = "9999-12-31";
+
+/** The moment that a field <input type=date> means: the end of that day, here; "" for an empty field. What is no day in a link is left to the server, which says so. */
+export function endOfDay(text) {
+  const at = new Date(`${text}T23:59:59`);
+  return Number.isNaN(at.getTime()) ? text || "" : at.toISOString();
+}
 
 /** The first `length` characters, no sign cut in two. */
 export function cut(text, length) {

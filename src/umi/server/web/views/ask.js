@@ -2,7 +2,7 @@
 import { html, useState } from "../vendor/preact.js";
 import { post, spacePath } from "../core/api.js";
 import { useAct, useApp, useLoad } from "../core/app.js";
-import { endOfDay, percent } from "../core/format.js";
+import { DAY_LAST, endOfDay, percent } from "../core/format.js";
 import { has, t, word } from "../core/i18n.js";
 import { useLive } from "../core/live.js";
 import { link, replace } from "../core/router.js";
@@ -22,7 +22,7 @@ function Options() {
   const { space, route } = useApp();
   const change = (more) => replace(link(space, "ask", "", { ...route.query, ...more }));
   return html`<div class="row">
-    <${Field} label=${t("asof.label")}>${(id) => html`<input id=${id} class="input" type="date" value=${route.query.as_of || ""} onChange=${(event) => change({ as_of: event.target.value })} />`}<//>
+    <${Field} label=${t("asof.label")}>${(id) => html`<input id=${id} class="input" type="date" max=${DAY_LAST} value=${route.query.as_of || ""} onChange=${(event) => change({ as_of: event.target.value })} />`}<//>
     <label class="check"><input type="checkbox" checked=${!!route.query.all} onChange=${(event) => change({ all: event.target.checked })} />${t("ask.all")}</label>
   </div>`;
 }

@@ -2,7 +2,7 @@
 import { html, useState } from "../vendor/preact.js";
 import { get, spacePath } from "../core/api.js";
 import { useApp, useLoad } from "../core/app.js";
-import { endOfDay, since } from "../core/format.js";
+import { DAY_LAST, endOfDay, since } from "../core/format.js";
 import { t, word } from "../core/i18n.js";
 import { useLive } from "../core/live.js";
 import { go, link, replace } from "../core/router.js";
@@ -65,7 +65,7 @@ function Subjects({ subjects, subject, asOf }) {
         <div class="grow"><${Field} label=${t("now.other")}>${(id) => html`<input id=${id} class="input" dir="auto" value=${text} onInput=${(event) => setText(event.target.value)} />`}<//></div>
         <button class="button">${t("now.show")}</button>
       </form>
-      <${Field} label=${t("asof.label")}>${(id) => html`<input id=${id} class="input" type="date" value=${asOf}
+      <${Field} label=${t("asof.label")}>${(id) => html`<input id=${id} class="input" type="date" max=${DAY_LAST} value=${asOf}
         onChange=${(event) => replace(link(space, "now", subject, { as_of: event.target.value }))} />`}<//>
     </div>
   </div>`;
