@@ -48,13 +48,18 @@ function List({ items, reload }) {
     refocus.current = false;
     focus(at.current);
   }, [items]);
-  const move = (event) => {
-    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
-    if (!step || event.target.closest("input, textarea, select")) return;
-    event.preventDefault();
-    focus(cards().findIndex((one) => one.contains(document.activeElement)) + step);
-  };
-  return html`<ol class="stack wide" ref=${box} onKeyDown=${move}>${items.map((one, place) => html`
+  // Wherever the focus is: a view that was opened has it on its title, or nowhere.
+  useEffect(() => {
+    const move = (event) => {
+      const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+      if (!step || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+      event.preventDefault();
+      focus(cards().findIndex((one) => one.contains(document.activeElement)) + step);
+    };
+    addEventListener("keydown", move);
+    return () => removeEventListener("keydown", move);
+  }, []);
+  return html`<ol class="stack wide" ref=${box}>${items.map((one, place) => html`
     <${Item} key=${one.relation.id} one=${one} decided=${() => { at.current = place; refocus.current = true; reload(); }} />`)}</ol>`;
 }
 
