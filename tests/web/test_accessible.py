@@ -14,6 +14,9 @@ from umi.faces.cli.story import NAMESPACE
 
 VIEWS = ("now", "timeline", "ask", "why", "graph", "review", "activity", "admin")
 ACTS = ("Remember", "Import files", "Export", "Erase…")
+# How far fields reach beyond the head of their dialog.
+BEYOND = """dialog => Math.max(0, ...[...dialog.querySelectorAll(".input")].map((one) =>
+  Math.round(one.getBoundingClientRect().right - dialog.querySelector("header").getBoundingClientRect().right)))"""
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -127,6 +130,17 @@ def test_text_at_twice_its_size_needs_no_scrolling_sideways(
             if width == 1280:
                 page.page.evaluate("document.documentElement.style.setProperty('font-size', '200%')")
             assert page.page.evaluate(OVERFLOW) <= 0, view
+
+
+def test_dialogs_are_seen_whole_on_a_narrow_screen(browser: Browser, tour: live_server.Live) -> None:
+    with browsing.watched(browser, tour.url, viewport={"width": 320, "height": 640}) as page:
+        for act in ACTS:
+            ready(page, "admin")
+            page.role("button", act).first.click()
+            dialog = page.page.get_by_role("dialog")
+            dialog.wait_for()
+            assert dialog.evaluate(BEYOND) <= 0, act
+            page.page.keyboard.press("Escape")
 
 
 def test_the_page_speaks_german_where_the_browser_does(browser: Browser, tour: live_server.Live) -> None:
