@@ -62,6 +62,27 @@ def test_without_a_key_nothing_is_shown_and_a_wrong_one_says_what_to_do(
         assert page.page.get_by_text("Berlin").count() == 0
 
 
+def test_where_a_key_is_needed_or_ends_while_the_page_is_open_one_can_be_entered(
+    browser: Browser, tmp_path: Path
+) -> None:
+    db = tmp_path / "umi.db"
+    with umi.blocking.Memory.open(str(db), namespace="alice", embedder=None) as memory:
+        memory.remember("I live in Berlin.", speaker="Alice", at="2026-01-12T10:00Z")
+    with live_server.running(db, "--rate", "0") as live, browsing.watched(browser, live.url) as page:
+        page.refusals.add(401)
+        page.open("alice", "now")
+        page.sees("Berlin")
+        for wrong, view in (("This memory needs a key", "Timeline"), ("This key opens nothing", "Now")):
+            key = live_server.make_key(db, "alice=read")
+            page.role("link", view, exact=True).click()
+            page.sees(wrong)
+            page.page.get_by_role("main").get_by_role("button", name="Enter a key").first.click()
+            page.page.get_by_label("Key").fill(key)
+            page.role("button", "Open").click()
+            page.sees("Berlin")
+            assert live_server.umi("keys", "revoke", key, "--db", str(db))[0] == 0
+
+
 def test_a_read_only_key_sees_everything_and_no_act(browser: Browser, keyed: tuple[live_server.Live, Path]) -> None:
     live, db = keyed
     with browsing.watched(browser, live.url) as page:

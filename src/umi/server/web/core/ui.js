@@ -1,5 +1,7 @@
 // Components that views are made of. Texts of memories go through <Words> or <Name> and nowhere else.
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
+import { key } from "./api.js";
+import { useApp } from "./app.js";
 import { link } from "./router.js";
 import { t, word } from "./i18n.js";
 import { cut, day, isVisible, number, since, time } from "./format.js";
@@ -67,13 +69,17 @@ export const Loading = () => html`<div class="loading" role="status">${t("loadin
 
 /** What failed, and what to do about it. */
 export function Failed({ error, retry }) {
+  const app = useApp(); // null at the door, which has a field for a key
   if (!error) return null;
+  const isShut = error.status === 401;
+  const enter = isShut && app && app.settings.leave;
   const known = t(`error.${error.code || "bug"}`);
   const advice = known === `error.${error.code || "bug"}` ? t(`error.status.${error.status >= 500 ? 500 : error.status}`) : known;
   return html`<div class="note bad" role="alert">
-    <strong>${advice.startsWith("error.") ? t("error.other") : advice}</strong>
+    <strong>${isShut && !key.get() ? t("door.title") : advice.startsWith("error.") ? t("error.other") : advice}</strong>
     ${error.message && html`<span class="tiny"><${Words} text=${error.message} /></span>`}
-    ${retry && html`<div><button class="button small" onClick=${retry}>${t("again")}</button></div>`}
+    ${(enter || retry) && html`<div class="row">${enter && html`<button type="button" class="button small" onClick=${enter}>${t("door.other")}</button>`}
+      ${retry && html`<button type="button" class="button small" onClick=${retry}>${t("again")}</button>`}</div>`}
   </div>`;
 }
 

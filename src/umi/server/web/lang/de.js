@@ -38,6 +38,7 @@ export default {
   "door.hint": "Er beginnt mit umi_. Wer den Server betreibt, erzeugt einen:",
   "door.enter": "Öffnen",
   "door.leave": "Schlüssel vergessen",
+  "door.other": "Schlüssel eingeben",
   "first.title": "Noch ist nichts gemerkt",
   "first.about": "Ein Namensraum ist ein Gedächtnis: eine Person, ein Team, ein Agent. Benennen Sie den ersten, merken Sie dann etwas oder importieren Sie eine Datei.",
   "first.read": "Ihr Schlüssel darf lesen, und noch gibt es nichts zu lesen. Wenn Sie den Namen eines Namensraums kennen, öffnen Sie ihn.",

@@ -38,6 +38,7 @@ export default {
   "door.hint": "It begins with umi_. Whoever runs the server makes one:",
   "door.enter": "Open",
   "door.leave": "Forget the key",
+  "door.other": "Enter a key",
   "first.title": "Nothing is remembered yet",
   "first.about": "A namespace is one memory: a person, a team, an agent. Name the first one, then remember something in it or import a file.",
   "first.read": "Your key may read, and there is nothing to read yet. If you know the name of a namespace, open it.",
