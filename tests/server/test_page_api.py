@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,27 @@ def test_a_file_is_remembered_with_progress_and_the_second_time_stores_nothing(t
     with umi.blocking.Memory.open(str(db), namespace="alice", embedder=None) as memory:
         assert [fact.value for fact in memory.facts("Alice")] == ["StartupX"]
         assert len(memory.episodes().items) == 2
+
+
+def test_an_archive_that_is_damaged_is_refused_by_the_name_that_its_owner_gave_it(tmp_path: Path) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("conversations.json", "[]")
+    whole = packed.getvalue()
+    contents = whole.index(b"PK\x01\x02")  # the table of contents
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("other.txt", "no chat")
+    with live_server.running(tmp_path / "umi.db") as live, live.client() as client:
+        for damaged in (
+            whole[:contents] + b"XX" + whole[contents + 2 :],  # no entry begins there
+            whole[: contents + 6] + b"\xff\x00" + whole[contents + 8 :],  # of a version that is not known
+            whole[: contents - 1] + b"{" + whole[contents:],  # another text than its checksum says
+            whole[:20],
+            packed.getvalue(),
+        ):
+            sent = client.post("/v1/namespaces/alice/files", params={"name": "my chats.zip"}, content=damaged)
+            assert (sent.status_code, sent.json()["code"]) == (400, "invalid_input")
+            assert "'my chats.zip'" in sent.json()["detail"]
 
 
 def test_a_chat_that_has_another_title_now_is_known(tmp_path: Path) -> None:

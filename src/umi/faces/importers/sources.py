@@ -41,12 +41,13 @@ class Source:
     form: str | None = None
 
 
-def sources(name: str, form: str) -> list[Source] | list[Store]:
+def sources(name: str, form: str, *, called: str = "") -> list[Source] | list[Store]:
     """The streams or stores behind a path or a URL of PostgreSQL, in the order in which they are read.
 
     Args:
         name: What the user named.
         form: The format that the user named, or "auto".
+        called: What errors call an archive, where `name` is not what the user named.
 
     Raises:
         InvalidInput: When there is nothing to read, a folder holds nothing that is known, or an archive no `conversations.json`.
@@ -64,10 +65,10 @@ def sources(name: str, form: str) -> list[Source] | list[Store]:
     if live.is_database(path):
         return [live.of_file(path)]
     if zipfile.is_zipfile(path):
-        return _archive(path)
+        return _archive(path, called or name)
     with path.open("rb") as stream:
         if stream.read(len(_ARCHIVE)) == _ARCHIVE:
-            raise InvalidInput(f"{path} is an archive that is cut or damaged: fetch it again")
+            raise InvalidInput(f"{called or name} is an archive that is cut or damaged: fetch it again")
     changed = _changed(path) if path.suffix.lower() in MARKDOWN else None
     return [Source(path.name, path.stat().st_size, partial(_file, path), changed)]
 
@@ -91,12 +92,15 @@ def _kind(path: Path, first: Path) -> str | None:
         return "basic-memory" if is_basic_memory(stream.read(_HEAD_BYTES)) else None
 
 
-def _archive(path: Path) -> list[Source]:
-    with zipfile.ZipFile(path) as archive:
-        found = [(one.filename, one.file_size) for one in archive.infolist() if _holds_conversations(one.filename)]
+def _archive(path: Path, called: str) -> list[Source]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = [(one.filename, one.file_size) for one in archive.infolist() if _holds_conversations(one.filename)]
+    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, OSError) as error:  # in its table of contents
+        raise InvalidInput(f"{called} is an archive that is cut or damaged: fetch it again") from error
     if not found:
-        raise InvalidInput(f"{path} holds no conversations.json: unpack it and name the file to read")
-    return [Source(name, size, partial(_member, path, name)) for name, size in sorted(found)]
+        raise InvalidInput(f"{called} holds no conversations.json: unpack it and name the file to read")
+    return [Source(name, size, partial(_member, path, called, name)) for name, size in sorted(found)]
 
 
 def _holds_conversations(name: str) -> bool:
@@ -108,7 +112,7 @@ def _file(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
-def _member(path: Path, name: str) -> BinaryIO:
+def _member(path: Path, called: str, name: str) -> BinaryIO:
     """A file of an archive.
 
     Raises:
@@ -119,9 +123,9 @@ def _member(path: Path, name: str) -> BinaryIO:
             with archive.open(name) as member:  # to its end, so that nothing is stored of a damaged one
                 while member.read(_PIECE_BYTES):
                     pass
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
             raise InvalidInput(
-                f"{name} in {path} cannot be unpacked: {short(error)}; fetch it again, or unpack it"
+                f"{name} in {called} cannot be unpacked: {short(error)}; fetch it again, or unpack it"
             ) from error
         return cast("BinaryIO", archive.open(name))
 

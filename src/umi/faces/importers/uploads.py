@@ -23,7 +23,7 @@ def read_upload(path: Path, name: str, *, speaker: str | None, at: datetime | No
     defaults = Defaults(name, zone_of(zone), speaker, None, at)
     if is_database(path):
         raise InvalidInput(f"{name!r:.80} is a database: read it with `umi import`, on the machine where it is in use")
-    found = [one for one in sources(str(path), "auto") if isinstance(one, Source)]
+    found = [one for one in sources(str(path), "auto", called=f"{name!r:.80}") if isinstance(one, Source)]
     before = 0
     if name.lower().endswith(".zip") and not is_zipfile(path):
         raise InvalidInput(f"{name!r:.80} is no archive that can be read: fetch it again")
