@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -250,6 +251,43 @@ def test_a_dropped_file_is_imported_and_an_export_is_brought_back(page: Watched,
     page.role("button", "See it on the timeline").wait_for()
     with library(store, "restored") as memory:
         assert [one.content for one in memory.episodes().items] == ["I work at Acme.", "I joined StartupX."]
+
+
+def test_an_import_says_what_stopped_it(browser: Browser, tmp_path: Path) -> None:
+    db, export = str(tmp_path / "umi.db"), tmp_path / "export.jsonl"
+    with library(db, "stopped") as memory:
+        memory.remember("I live in Berlin.", speaker="Alice")
+        memory.export(export)
+    notes = "".join(f"# {at}\n\nThe number is {at}.\n\n" for at in range(20_000))
+    server = live_server.start(db, "--rate", "0")
+    try:
+        with browsing.watched(browser, server.url) as page:
+            page.refusals |= {400, 409}
+            page.open("stopped", "admin")
+            page.role("button", "Import files").click()
+            dialog = page.page.get_by_role("dialog")
+
+            def chosen(name: str, words: bytes) -> None:
+                file = {"name": name, "mimeType": "text/plain", "buffer": words}
+                dialog.get_by_label("Files", exact=True).set_input_files(file)  # type: ignore[arg-type]
+                dialog.get_by_role("button", name="Import").click()
+
+            for name, words, told in (
+                ("a.json", b"{}", "none of the known shapes"),
+                ("b.jsonl", export.read_bytes(), "with nothing in it"),
+            ):
+                chosen(name, words)
+                dialog.get_by_role("alert").get_by_text(told).wait_for()
+                assert dialog.get_by_text("goes on from there").or_(dialog.get_by_text("Sending")).count() == 0
+            chosen("notes.md", notes.encode())
+            dialog.get_by_text(re.compile(r"% · .* statements")).wait_for()
+            server.kill()
+            dialog.get_by_text("The server does not answer").wait_for()
+            dialog.get_by_text("goes on from there").wait_for()
+            page.problems.clear()  # of the server that went
+    finally:
+        if server.process.poll() is None:
+            server.kill()
 
 
 def test_feedback_counts_for_what_was_recalled(page: Watched, store: str) -> None:

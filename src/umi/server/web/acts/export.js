@@ -1,6 +1,6 @@
 // Export: everything of the namespace in one file, which `umi restore` and the import of this page read.
 import { html, useEffect, useState } from "../vendor/preact.js";
-import { send, spacePath } from "../core/api.js";
+import { piece, send, spacePath } from "../core/api.js";
 import { useAct, useApp } from "../core/app.js";
 import { download, fileName } from "../core/confirm.js";
 import { bytes } from "../core/format.js";
@@ -18,9 +18,9 @@ export default function Export({ close }) {
     const whole = Number(answer.headers.get("Content-Length")) || 0;
     setSize(whole);
     let count = 0;
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-      parts.push(piece.value);
-      count += piece.value.length;
+    for (let next = await piece(reader); !next.done; next = await piece(reader)) {
+      parts.push(next.value);
+      count += next.value.length;
       setGot(count);
     }
     if (whole && count !== whole) throw new Error(t("export.short"));

@@ -40,16 +40,17 @@ export default function Import({ close, files = [] }) {
   });
   const stop = () => { stopper.current?.abort(); };
   const leave = () => { stop(); close(); };
+  const begun = told.some((item) => item?.messages > 0);
   const done = chosen.length > 0 && told.length === chosen.length && told.every((item) => item?.done);
   return html`<${Dialog} title=${t("import.title")} close=${leave}>
     <p class="soft">${t("import.about")}</p>
     <form class="stack" onSubmit=${(event) => { event.preventDefault(); run.run(); }}>
       <${Field} label=${t("import.files")} hint=${t("import.hint")}>${(id, hint) => html`<input id=${id} aria-describedby=${hint} class="input" type="file" multiple disabled=${run.busy} onChange=${(event) => { setChosen([...event.target.files]); setTold([]); }} />`}<//>
       ${chosen.length > 0 && html`<ul class="rows">${chosen.map((file, at) => html`<li key=${`${at} ${file.name}`}><${Name} text=${file.name} /> <span class="soft">${bytes(file.size)}</span>
-        ${told[at] && html`<${Progress} told=${told[at]} />`}</li>`)}</ul>`}
+        ${told[at] && (run.busy || told[at].messages !== undefined) && html`<${Progress} told=${told[at]} />`}</li>`)}</ul>`}
       <${Field} label=${t("import.speaker")} hint=${t("import.speaker.hint")}>${(id, hint) => html`<input id=${id} aria-describedby=${hint} class="input" dir="auto" value=${speaker} disabled=${run.busy} onInput=${(event) => setSpeaker(event.target.value)} />`}<//>
-      ${run.error && html`<${Failed} error=${run.error} /><p class="soft">${t("import.resume")}</p>`}
-      <div class="row">${!done && html`<button class="button main-act" disabled=${run.busy || !chosen.length}>${t(run.error ? "import.again" : "import.act")}</button>`}
+      ${run.error && html`<${Failed} error=${run.error} />${begun && html`<p class="soft">${t("import.resume")}</p>`}`}
+      <div class="row">${!done && html`<button class="button main-act" disabled=${run.busy || !chosen.length}>${t(run.error && begun ? "import.again" : "import.act")}</button>`}
         ${run.busy && html`<button type="button" class="button" onClick=${stop}>${t("import.stop")}</button>`}
         ${done && html`<button type="button" class="button main-act" onClick=${() => { close(); go(link(space, "timeline")); }}>${t("import.see")}</button>`}</div>
     </form><//>`;

@@ -52,21 +52,21 @@ const failed = async (answer) => {
   return new ApiError(answer.status, problem, Number(answer.headers.get("Retry-After")) || 0);
 };
 
+// What fetch raises when no answer comes, or it breaks off.
+const unreachable = (error) => {
+  if (error.name === "AbortError") throw error;
+  throw new ApiError(0, { code: "unreachable", detail: "" });
+};
+
 /** Sends a request; gives the answer itself. Raises ApiError for every status that is no success, status 0 without an answer. */
 export async function send(method, path, { params, body, raw, headers, signal } = {}) {
-  let answer;
-  try {
-    answer = await fetch(url(path, params), {
-      method,
-      headers: headersOf({ ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers }),
-      body: body === undefined ? raw : JSON.stringify(body),
-      signal,
-      cache: "no-store",
-    });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new ApiError(0, { code: "unreachable", detail: "" });
-  }
+  const answer = await fetch(url(path, params), {
+    method,
+    headers: headersOf({ ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers }),
+    body: body === undefined ? raw : JSON.stringify(body),
+    signal,
+    cache: "no-store",
+  }).catch(unreachable);
   if (!answer.ok) throw await failed(answer);
   if (method !== "GET") dispatchEvent(new Event(SENT));
   return answer;
@@ -75,7 +75,7 @@ export async function send(method, path, { params, body, raw, headers, signal } 
 /** The JSON of an answer. With `full`: {data, leftOut, next}, of the headers Umi-Left-Out and Link. */
 export async function call(method, path, options = {}) {
   const answer = await send(method, path, options);
-  const data = await answer.json();
+  const data = await answer.json().catch(unreachable);
   if (!options.full) return data;
   const link = /<([^>]*)>; rel="next"/.exec(answer.headers.get("Link") || "");
   return { data, leftOut: Number(answer.headers.get("Umi-Left-Out")) || 0, next: link ? link[1] : null };
@@ -85,12 +85,15 @@ export const get = (path, params, options) => call("GET", path, { params, ...opt
 export const post = (path, body, options) => call("POST", path, { body, ...options });
 export const put = (path, body, options) => call("PUT", path, { body, ...options });
 
+/** The next piece of an answer's body: {value, done}. */
+export const piece = (reader) => reader.read().catch(unreachable);
+
 /** Lines as they come: calls `each(text)` for every piece that ends with `end`, until the answer ends. */
 export async function pieces(answer, end, each) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let held = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await piece(reader);
     if (done) break;
     held += value;
     for (let at = held.indexOf(end); at >= 0; at = held.indexOf(end)) {

@@ -385,6 +385,7 @@ export default {
   "error.invalid_input": "Das nimmt der Server nicht an. Berichtigen Sie es und versuchen Sie es noch einmal:",
   "error.server_busy": "Der Server ist ausgelastet. Versuchen Sie es gleich noch einmal.",
   "error.preview_outdated": "Seit Sie hingesehen haben, hat sich etwas geändert. Sehen Sie sich die Vorschau noch einmal an.",
+  "error.restore_conflict": "Ein Export wird als Ganzes zurückgebracht, in einen Namensraum, in dem nichts ist:",
   "error.answer_too_long": "Die Antwort ist zu lang, um sie in einem Stück zu zeigen.",
   "error.status.400": "Das nimmt der Server nicht an. Berichtigen Sie es und versuchen Sie es noch einmal:",
   "error.status.409": "Jemand war schneller: das wurde inzwischen getan oder geändert. Sehen Sie noch einmal hin.",

@@ -385,6 +385,7 @@ export default {
   "error.invalid_input": "The server does not take this. Correct it and try again:",
   "error.server_busy": "The server is busy. Try again in a moment.",
   "error.preview_outdated": "Something changed since you looked. Look at the preview again.",
+  "error.restore_conflict": "An export is brought back as a whole, into a namespace with nothing in it:",
   "error.answer_too_long": "The answer is too long to show in one piece.",
   "error.status.400": "The server does not take this. Correct it and try again:",
   "error.status.409": "Somebody was quicker: this was done or changed meanwhile. Look again.",
