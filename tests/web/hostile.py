@@ -39,6 +39,7 @@ def texts(count: int, seed: int = 25) -> list[str]:
         "a" + "\u0301" * 400,
         "\u2066" * 1000 + "x",
         "." * 5000,
+        "My name is \u202eevil\u202c, \x1b[31mred\x1b[0m and \x07loud.",
     ]
     found += [f"I live in {one} and like {one}." for one in _MARKUP]
     while len(found) < count:

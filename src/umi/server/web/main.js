@@ -2,6 +2,7 @@
 import { html, render, useCallback, useEffect, useErrorBoundary, useRef, useState } from "./vendor/preact.js";
 import { ApiError, get, key, spacePath } from "./core/api.js";
 import { App, useApp, useLoad } from "./core/app.js";
+import { seen } from "./core/format.js";
 import { choose, LANGUAGES, language, preferred, t } from "./core/i18n.js";
 import { follow, useLive } from "./core/live.js";
 import { current, go, link, VIEWS } from "./core/router.js";
@@ -68,7 +69,7 @@ function SpacePicker({ spaces }) {
   const names = spaces.some((one) => one.name === space) ? spaces : [{ name: space }, ...spaces];
   return html`<label class="unseen" for="space">${t("space.label")}</label>
     <select id="space" class="input space" dir="auto" value=${space} onChange=${(event) => go(link(event.target.value, route.view))}>
-      ${names.map((one) => html`<option key=${one.name} value=${one.name}>${one.name}</option>`)}
+      ${names.map((one) => html`<option key=${one.name} value=${one.name}>${seen(one.name)}</option>`)}
     </select>`;
 }
 

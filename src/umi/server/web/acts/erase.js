@@ -5,7 +5,7 @@ import { useAct, useApp } from "../core/app.js";
 import { number, time } from "../core/format.js";
 import { t, word } from "../core/i18n.js";
 import { Typed, download, fileName } from "../core/confirm.js";
-import { Dialog, Failed, Field, Words } from "../core/ui.js";
+import { Dialog, Failed, Field, Name, Words } from "../core/ui.js";
 
 const asked = ({ kind, name, derived }) => ({ ...(kind === "everything" ? { everything: true } : { [kind]: name.trim() }), derived });
 
@@ -46,7 +46,7 @@ function Plan({ plan }) {
     <ul class="chips">${Object.entries(preview.counts).map(([name, n]) => html`<li class="tag" key=${name}>${word("count", name)}: ${number(n)}</li>`)}</ul>
     ${parts.map(([name, items]) => items.length > 0 && html`<details key=${name} open=${name !== "left"}><summary>${t(`erase.${name}`, { n: items.length })}</summary>
       <ul class=${name === "deleted" ? "rows going" : "rows"}>${items.map((one) => html`<li key=${one.id}><${Words} said text=${one.content} first=${300} /></li>`)}</ul></details>`)}
-    ${preview.aliases.length > 0 && html`<p>${t("erase.aliases")} ${preview.aliases.map((one, at) => html`${at ? ", " : ""}<bdi>${one.slice(0, 120)}</bdi>`)}</p>`}
+    ${preview.aliases.length > 0 && html`<p>${t("erase.aliases")} ${preview.aliases.map((one, at) => html`${at ? ", " : ""}<${Name} text=${one} first=${120} />`)}</p>`}
     ${plan.leftOut > 0 && html`<p class="soft">${t("erase.more", { n: plan.leftOut })}</p>`}
   </div>`;
 }

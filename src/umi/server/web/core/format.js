@@ -47,5 +47,8 @@ export function cut(text, length) {
   return text.slice(0, end);
 }
 
+/** A text as it is shown: control characters and marks that reverse the writing are seen and do nothing. */
+export const seen = (text) => text.replace(/(?![\t\n\r])[\p{Cc}\u202d\u202e]/gu, "\ufffd");
+
 /** Whether a text shows anything at all: one of marks and spaces only does not. */
 export const isVisible = (text) => /[^\p{C}\p{Z}\p{M}\u2800\u3164\u115f\u1160\uffa0]/u.test(text);

@@ -4,7 +4,7 @@ import { key } from "./api.js";
 import { useApp } from "./app.js";
 import { link } from "./router.js";
 import { t, word } from "./i18n.js";
-import { cut, day, isVisible, number, since, time } from "./format.js";
+import { cut, day, isVisible, number, seen, since, time } from "./format.js";
 
 let ids = 0;
 /** An id for a label, an element and what they name; the same as long as the component is there. */
@@ -20,7 +20,7 @@ export function Words({ text, said = false, marks = null, first = FIRST }) {
   const head = cut(whole, length);
   const kind = said ? "words said" : "words";
   if (!isVisible(cut(whole, FIRST))) return html`<span class="tag">${t("words.invisible", { n: whole.length })}</span>`;
-  return html`<span class=${kind} dir="auto">${marked(head, marks)}</span>${
+  return html`<span class=${kind} dir="auto">${marked(seen(head), marks)}</span>${
     head.length < whole.length &&
     html`<span class="soft"> … </span><button class="button quiet small" onClick=${() => setLength(length + MORE)}>
       ${t("words.more", { n: whole.length - head.length })}
@@ -41,7 +41,7 @@ function marked(text, marks) {
 export const Name = ({ text, first = 80 }) => {
   const whole = String(text ?? "");
   const head = cut(whole, first);
-  return isVisible(head) ? html`<bdi class="name">${head}${head.length < whole.length ? "…" : ""}</bdi>` : html`<span class="tag">${t("words.invisible", { n: whole.length })}</span>`;
+  return isVisible(head) ? html`<bdi class="name">${seen(head)}${head.length < whole.length ? "…" : ""}</bdi>` : html`<span class="tag">${t("words.invisible", { n: whole.length })}</span>`;
 };
 
 const SIGNS = {
