@@ -213,6 +213,8 @@ def test_a_namespace_that_changed_since_the_preview_is_not_erased(page: Watched,
     dialog.get_by_text("I like tea.").wait_for()
     dialog.get_by_role("button", name="Erase for good").click()
     dialog.get_by_role("button", name="Save the receipt").wait_for()
+    dialog.get_by_text("Messages: 2", exact=True).wait_for()
+    assert dialog.get_by_text("Messages deleted").count() == 0
     with library(store, "whole") as memory:
         assert memory.episodes().items == ()
 

@@ -57,10 +57,12 @@ function Receipt({ receipt }) {
   const verify = useAct(async () => setCheck(await post(spacePath(space, "erasures", "verify"), receipt)));
   const isOperator = me.grants.some((one) => one.namespace === "*" && one.rights.includes("admin"));
   const isGone = check && !check.remains && !check.said_before.length && !check.pending;
+  // The receipt of a whole namespace has counts in place of lists of ids.
+  const listed = ["deleted", "redacted", "stale"].filter((name) => receipt[name].length || !("episodes" in receipt.counts));
   const sum = (counts) => Object.values(counts).reduce((one, other) => one + other, 0);
   return html`
     <p>${t("erase.receipt", { at: time(receipt.at) })} ${receipt.pending && t("erase.pending")}</p>
-    <ul class="chips">${[["deleted", receipt.deleted.length], ["redacted", receipt.redacted.length], ["stale", receipt.stale.length], ...Object.entries(receipt.counts)].map(([name, n]) => html`<li class="tag" key=${name}>${word("count", name)}: ${number(n)}</li>`)}</ul>
+    <ul class="chips">${[...listed.map((name) => [name, receipt[name].length]), ...Object.entries(receipt.counts)].map(([name, n]) => html`<li class="tag" key=${name}>${word("count", name)}: ${number(n)}</li>`)}</ul>
     <p class="soft">${t("erase.keep")}</p>
     <div class="row"><button class="button main-act" onClick=${() => download(`umi-erasure-${fileName(receipt.id)}.json`, [JSON.stringify(receipt, null, 2)])}>${t("erase.download")}</button>
       ${isOperator && html`<button class="button" disabled=${verify.busy} onClick=${() => verify.run()}>${t("erase.verify")}</button>`}</div>
