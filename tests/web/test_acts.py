@@ -88,6 +88,17 @@ def test_a_fact_is_corrected_and_the_correction_taken_back(page: Watched, store:
     assert values(store, "correct") == ["Berlin"]
 
 
+def test_an_undo_that_only_moves_the_end_of_a_statement_shows_its_new_time(page: Watched, store: str) -> None:
+    with library(store, "moved") as memory:
+        for month, place in enumerate(("I live in Berlin.", "I moved to Lisbon.", "I moved to Madrid."), 1):
+            memory.remember(place, speaker="Alice", at=f"2026-0{month}-12T10:00Z")
+        berlin = next(step.entity for step in memory.history("Alice") if step.entity.value == "Berlin")
+    page.open("moved", "why", berlin.id)
+    page.role("button", "Undo").first.click()
+    dialog = page.page.get_by_role("dialog")
+    dialog.get_by_text("will have held Jan 12, 2026 – Mar 12, 2026").wait_for()
+
+
 def test_a_contradiction_is_decided_by_keyboard_and_the_decision_taken_back(page: Watched, store: str) -> None:
     with library(store, "review") as memory:
         for thing in ("hiking", "tea"):

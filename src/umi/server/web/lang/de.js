@@ -160,6 +160,7 @@ export default {
   "undo.changes": "Das wird sich ändern",
   "undo.nothing": "Keine Aussage ändert ihren Stand: nur die Beziehung wird zurückgenommen.",
   "undo.becomes": "wird zu",
+  "undo.held": "wird gegolten haben",
   "undo.done": "Zurückgenommen.",
   "confirm.type": "Das kann nicht zurückgenommen werden. Um fortzufahren, tippen Sie",
   "forget.open": "Vergessen",

@@ -160,6 +160,7 @@ export default {
   "undo.changes": "This will change",
   "undo.nothing": "No statement changes its state: only the relation is taken back.",
   "undo.becomes": "becomes",
+  "undo.held": "will have held",
   "undo.done": "Taken back.",
   "confirm.type": "This cannot be taken back. To go on, type",
   "forget.open": "Forget",
