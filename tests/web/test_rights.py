@@ -83,6 +83,20 @@ def test_where_a_key_is_needed_or_ends_while_the_page_is_open_one_can_be_entered
             assert live_server.umi("keys", "revoke", key, "--db", str(db))[0] == 0
 
 
+def test_a_key_that_opens_nothing_yet_can_be_changed(browser: Browser, keyed: tuple[live_server.Live, Path]) -> None:
+    live, db = keyed
+    with browsing.watched(browser, live.url) as page:
+        page.refusals.add(401)
+        page.page.goto(page.url)
+        page.page.get_by_label("Key").fill(live_server.make_key(db, "new/*=read"))
+        page.role("button", "Open").click()
+        page.sees("Nothing is remembered yet")
+        page.role("button", "Forget the key").click()
+        page.page.get_by_label("Key").fill(live_server.make_key(db, "alice=read"))
+        page.role("button", "Open").click()
+        page.sees("Berlin")
+
+
 def test_a_read_only_key_sees_everything_and_no_act(browser: Browser, keyed: tuple[live_server.Live, Path]) -> None:
     live, db = keyed
     with browsing.watched(browser, live.url) as page:

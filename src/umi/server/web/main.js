@@ -199,7 +199,7 @@ function Frame({ me, spaces, settings }) {
   const act = useCallback((name, props) => import(`./acts/${name}.js`).then((module) => setDialog({ Shown: module.default, props }), () => notify(t("error.unreachable"))), []);
   const may = (right, where = space) => me.grants.some((grant) => grant.rights.includes(right) && covers(grant, where));
   const context = { space, route: { ...route, space, view: route.view || "now" }, me, may, notify, settings, open: (Shown, props) => setDialog({ Shown, props }), act };
-  if (!space) return html`<${First} me=${me} />`;
+  if (!space) return html`<${First} me=${me} leave=${settings.leave} />`;
   const Shown = dialog?.Shown;
   return html`<${App.Provider} value=${context}>
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.querySelector("#main").focus(); }}>${t("skip")}</a>
@@ -221,7 +221,7 @@ function Frame({ me, spaces, settings }) {
 }
 
 /** No namespace yet: the first one is made by writing to it. */
-function First({ me }) {
+function First({ me, leave }) {
   const [name, setName] = useState("");
   const writes = me.grants.some((grant) => grant.rights.includes("write"));
   const begin = (event) => {
@@ -235,6 +235,7 @@ function First({ me }) {
         <${Field} label=${t("space.label")}>${(id) => html`<input id=${id} class="input" required maxlength="256" dir="auto" value=${name} onInput=${(event) => setName(event.target.value)} placeholder="alice" />`}<//>
         <button class="button main-act">${t("first.begin")}</button>
       </form>
+      ${me.id && html`<button class="button small" onClick=${leave}>${t("door.leave")}</button>`}
     <//></main>`;
 }
 
