@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 from browsing import Watched
@@ -199,3 +200,15 @@ def test_of_many_statements_only_what_is_near_is_in_the_page_and_narrow_ones_are
     many.click()
     until(page, f"document.querySelectorAll('.chart .bar').length !== {drawn}")
     assert "on=held" in page.page.url
+
+
+def test_dates_along_a_time_of_thousands_of_years_do_not_overlap(page: Watched, db: Path) -> None:
+    with umi.blocking.Memory.open(str(db), namespace="ages", embedder=None) as memory:
+        memory.remember("I live in Berlin.", speaker="Alice", at="2026-01-12T10:00Z")
+        memory.remember("I moved to Mars.", speaker="Alice", at="9999-12-12T10:00Z")
+    page.open("ages", "timeline", "Alice")
+    marks = page.page.locator("svg text").filter(has_text=re.compile(r"^\d{4}$"))
+    marks.first.wait_for()
+    boxes = marks.evaluate_all("all => all.map((one) => one.getBoundingClientRect().toJSON())")
+    assert len(boxes) > 4
+    assert all(one["right"] <= other["x"] for one, other in pairwise(boxes) if one["y"] == other["y"])

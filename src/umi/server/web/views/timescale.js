@@ -15,8 +15,10 @@ const STEPS = [
   [5 * 365 * DAY, { year: "numeric" }],
   [20 * 365 * DAY, { year: "numeric" }],
   [100 * 365 * DAY, { year: "numeric" }],
+  [500 * 365 * DAY, { year: "numeric" }],
+  [2000 * 365 * DAY, { year: "numeric" }],
 ];
-const MONTHS = { [30 * DAY]: 1, [91 * DAY]: 3, [365 * DAY]: 12, [5 * 365 * DAY]: 60, [20 * 365 * DAY]: 240, [100 * 365 * DAY]: 1200 };
+const MONTHS = { [30 * DAY]: 1, [91 * DAY]: 3, [365 * DAY]: 12, [5 * 365 * DAY]: 60, [20 * 365 * DAY]: 240, [100 * 365 * DAY]: 1200, [500 * 365 * DAY]: 6000, [2000 * 365 * DAY]: 24_000 };
 const LABEL_PX = 84;
 const CHARACTER_PX = 7.5; // of a label: one that would end behind the axis is left out
 
