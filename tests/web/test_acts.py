@@ -13,7 +13,7 @@ import live_server
 import postgres_server
 import pytest
 from browsing import Watched
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, FilePayload
 
 import umi
 
@@ -281,8 +281,8 @@ def test_an_import_says_what_stopped_it(browser: Browser, tmp_path: Path) -> Non
             dialog = page.page.get_by_role("dialog")
 
             def chosen(name: str, words: bytes) -> None:
-                file = {"name": name, "mimeType": "text/plain", "buffer": words}
-                dialog.get_by_label("Files", exact=True).set_input_files(file)  # type: ignore[arg-type]
+                file: FilePayload = {"name": name, "mimeType": "text/plain", "buffer": words}
+                dialog.get_by_label("Files", exact=True).set_input_files(file)
                 dialog.get_by_role("button", name="Import").click()
 
             for name, words, told in (
