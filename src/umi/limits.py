@@ -211,6 +211,7 @@ SERVER_ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024  # about, of a list, recall or 
 SERVER_HEADER_BYTES_MAX: Final = 32 * 1024  # of the request line and headers together
 SERVER_IMPORT_BYTES_MAX: Final = 8 * 1024 * 1024 * 1024  # of one export that is brought back
 SERVER_HEAD_S: Final = 15.0  # for the request line and headers to come
+SERVER_IDLE_S: Final = 75  # between two requests of a connection; proxies keep theirs for up to 60
 SERVER_PAUSE_S: Final = 30.0  # between two parts of an upload
 SERVER_CONNECTIONS_COUNT_MAX: Final = 1_024  # open at once
 SERVER_DEADLINE_S: Final = 60.0  # of one request, streams excepted

@@ -76,6 +76,7 @@ async def serve(
         server_header=False,
         proxy_headers=False,
         h11_max_incomplete_event_size=limits.SERVER_HEADER_BYTES_MAX,
+        timeout_keep_alive=limits.SERVER_IDLE_S,
         timeout_graceful_shutdown=int(limits.SERVER_STOP_S),
     )
     server = _Server(config)
