@@ -57,9 +57,11 @@ MEMORY = """
 """
 ALWAYS = (
     "from collections.abc import Iterator",
+    "from contextlib import suppress",
     "from types import TracebackType",
     "from typing import Self",
     "from umi._core.loop_thread import LoopThread",
+    "from umi.errors import Closed",
 )
 
 
@@ -107,7 +109,11 @@ def body(name: str, one: Any, node: ast.FunctionDef | ast.AsyncFunctionDef, modu
     if isinstance(one, property):
         return f"return {ast.unparse(node.returns)}(self._twin.{name}, self._thread)"  # type: ignore[arg-type]
     if name == "close":
-        return f"if self._is_view or self._thread.stopped:\n    return\ntry:\n    self._thread.run({call})\nfinally:\n    self._thread.stop()"
+        return (
+            "if self._is_view or self._thread.stopped:\n    return\n"
+            f"try:\n    with suppress(Closed):  # by another thread meanwhile\n        self._thread.run({call})\n"
+            "finally:\n    self._thread.stop()"
+        )
     if inspect.isasyncgenfunction(one):
         return f"return self._thread.each({call})"
     if isinstance(node, ast.AsyncFunctionDef):

@@ -9,11 +9,14 @@ import runpy
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import umi
 import umi.blocking
@@ -28,6 +31,24 @@ def opened(folder: Path, **more: Any) -> umi.blocking.Memory:
 
 def loops() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name == "umi-loop"]
+
+
+class Hanging:
+    """An embedder that answers nothing until it is cancelled."""
+
+    identity = umi.EmbedderIdentity("hanging", 2, "0" * 32)
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+
+    async def embed(self, text: str) -> NDArray[np.float32]:
+        await self.embed_many([text])
+        return np.ones(2, np.float32)
+
+    async def embed_many(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        self.asked.set()
+        await asyncio.sleep(3600)
+        return [np.ones((1, 2), np.float32) for _ in texts]
 
 
 class TestGenerated:
@@ -124,6 +145,37 @@ class TestEnds:
 
             memory.remember_many(["One.", "Two."], progress=progress)
         assert "own work" in said[0]
+
+    def test_what_other_threads_wait_for_when_it_is_closed_is_closed_for_them_too(self, tmp_path: Path) -> None:
+        embedder, seen = Hanging(), threading.Event()
+
+        def follow(memory: umi.blocking.Memory) -> None:
+            for _ in memory.changes(follow=True):
+                seen.set()
+
+        with opened(tmp_path) as memory:
+            memory.remember("One.")
+        with ThreadPoolExecutor(2) as pool:
+            with opened(tmp_path, embedder=embedder) as memory:
+                following, saying = pool.submit(follow, memory), pool.submit(memory.remember, "Two.")
+                assert seen.wait(30)
+                assert embedder.asked.wait(30)
+            with pytest.raises(umi.Closed):
+                following.result(30)
+            with pytest.raises(umi.Closed):
+                saying.result(30)
+        assert loops() == []
+
+    def test_many_threads_may_close_it(self, tmp_path: Path) -> None:
+        def close(memory: umi.blocking.Memory, together: threading.Barrier) -> None:
+            together.wait(30)
+            memory.close()
+
+        for _ in range(20):
+            memory, together = opened(tmp_path), threading.Barrier(6)
+            with ThreadPoolExecutor(6) as pool:
+                for done in [pool.submit(close, memory, together) for _ in range(6)]:
+                    done.result(30)
 
     def test_one_that_nobody_closed_ends_with_the_process_and_keeps_what_it_acknowledged(self, tmp_path: Path) -> None:
         program = (

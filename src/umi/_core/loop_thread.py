@@ -7,11 +7,13 @@ import os
 import threading
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
+from concurrent.futures import CancelledError
 from typing import Self, TypeVar
 
 from umi.errors import Closed, InvalidInput
 
 T = TypeVar("T")
+CLOSED = "this memory was closed, or opened before this process was forked: open it again"
 
 
 class LoopThread:
@@ -22,6 +24,7 @@ class LoopThread:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._lock = threading.RLock()  # nothing is handed to a loop that was told to stop
         self._process_id = os.getpid()  # threads do not survive a fork, so a child process must not use this loop
         self._thread = threading.Thread(target=_serve, args=(self._loop,), name="umi-loop", daemon=True)
         self._thread.start()
@@ -48,20 +51,25 @@ class LoopThread:
         """Run `work` on the loop and block until it is done; interrupting the wait cancels the work.
 
         Raises:
-            Closed: When the loop was stopped, or belongs to the process that this one was forked from.
+            Closed: When the loop was stopped, also meanwhile, or belongs to the process that this one was forked from.
             InvalidInput: When called from the loop's own thread, which would deadlock.
         """
-        if self.stopped or self._process_id != os.getpid():
-            raise _unrun(
-                work, Closed("this memory was closed, or opened before this process was forked: open it again")
-            )
+        if self._process_id != os.getpid():
+            raise _unrun(work, Closed(CLOSED))
         if threading.current_thread() is self._thread:
             raise _unrun(
                 work, InvalidInput("called from within its own work, such as a progress callback: use umi.Memory there")
             )
-        waiting = asyncio.run_coroutine_threadsafe(_awaited(work), self._loop)
+        with self._lock:
+            if self.stopped:
+                raise _unrun(work, Closed(CLOSED))
+            waiting = asyncio.run_coroutine_threadsafe(_awaited(work), self._loop)
         try:
             return waiting.result()
+        except CancelledError:
+            if not self.stopped:
+                raise
+            raise _unrun(work, Closed(CLOSED)) from None
         except BaseException:
             # KeyboardInterrupt included: without the cancel the work would go on in the background.
             waiting.cancel()
@@ -85,13 +93,22 @@ class LoopThread:
 
     def stop(self) -> None:
         """Stop the loop and join its thread. Calling it again does nothing."""
-        if not self.stopped and self._process_id == os.getpid():
+        if self._process_id != os.getpid():
+            return
+        with self._lock:
             self._stop()
-            self._thread.join()
+        self._thread.join()
 
 
 async def _awaited(work: Awaitable[T]) -> T:
     return await work
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 def _unrun(work: Awaitable[object], error: Exception) -> Exception:
@@ -103,7 +120,9 @@ def _unrun(work: Awaitable[object], error: Exception) -> Exception:
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     loop.run_forever()
-    # Reached after `_halt`. Asynchronous generators and executor threads are finished before the loop closes.
+    # Reached after `_halt`. Other threads may wait for what is under way, such as `changes(follow=True)`.
+    loop.run_until_complete(_cancel_others())
+    # Asynchronous generators and executor threads are finished before the loop closes.
     loop.run_until_complete(loop.shutdown_asyncgens())
     loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()
