@@ -32,11 +32,13 @@ class Mute:
         ("It rained.", None),
         ("It rained.", umi.Usage(1, "12", None)),  # type: ignore[arg-type]
         ("It rained.", umi.Usage(1, -5, float("nan"))),  # type: ignore[arg-type]
+        ("It rained.", umi.Usage(1, 10**400, 10**400)),
     ],
 )
 async def test_usage_is_estimated_from_bytes(tmp_path: Path, text: str, usage: Any) -> None:
     model = Mute(usage)
-    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None, llm=model) as memory:
+    config = umi.Config(money_budget=1.0, price_per_million=(1.0, 2.0))
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None, llm=model, config=config) as memory:
         receipt = await memory.remember(text)
     assert receipt.deferred == ()
     assert model.sent

@@ -309,7 +309,8 @@ def _failure(error: Exception) -> LLMError:
 def _reported(usage: object, name: str) -> int:
     """A number of tokens as the model's server reported it; 0 for what is none."""
     given = getattr(usage, name, None)
-    return given if isinstance(given, int) and not isinstance(given, bool) and given > 0 else 0
+    # What needs more than 64 bits is no count of anything; as a cost it would be beyond every float.
+    return given if isinstance(given, int) and not isinstance(given, bool) and 0 < given < 1 << 63 else 0
 
 
 def _tokens(size: int) -> int:
