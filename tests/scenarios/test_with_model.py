@@ -110,8 +110,15 @@ async def test_one_call_a_deep_recall(memory: umi.Memory, model: Reader) -> None
 
 @pytest.mark.parametrize(
     "trouble",
-    [LLMError.Timeout(), LLMError.RateLimit(retry_after_s=31), LLMError.ContextOverflow(1), RuntimeError("boom")],
-    ids=["timeout", "rate-limit", "overflow", "foreign"],
+    [
+        LLMError.Timeout(),
+        LLMError.RateLimit(retry_after_s=31),
+        LLMError.ContextOverflow(1),
+        RuntimeError("boom"),
+        umi.Closed("the memory that the model is made with"),
+        umi.InvalidInput("its own"),
+    ],
+    ids=["timeout", "rate-limit", "overflow", "foreign", "closed", "refused"],
 )
 async def test_a_failing_model_defers_and_maintain_completes(
     memory: umi.Memory, model: Reader, clock: HandClock, trouble: Exception

@@ -19,7 +19,7 @@ from umi._core.guard import call_port
 from umi._core.stages import stage
 from umi._reading.model.budget import Allowance, Budget
 from umi._reading.model.contracts import SCHEMAS
-from umi.errors import LLMError, LLMRateLimit
+from umi.errors import LLMError, LLMRateLimit, UmiError
 from umi.ports import Clock, Entropy, LLMProvider, RoutedProvider
 from umi.types import Completion, CompletionRequest, Usage
 
@@ -208,6 +208,10 @@ class Asker:
                 completion = await call_port(self._llm.complete(request), _failure)
         except TimeoutError:
             raise LLMError.Timeout from None
+        except LLMError:
+            raise
+        except UmiError as error:  # a model may be made of parts of Umi, such as a memory that was closed
+            raise _failure(error) from error
         if not isinstance(completion, Completion) or not isinstance(completion.content, str):
             raise LLMError.InvalidResponse(f"{type(completion).__name__} is no umi.Completion")
         return completion
