@@ -233,6 +233,16 @@ def test_only_a_power_cut_cuts_the_power() -> None:
     is_hit()
 
 
+def test_several_tasks_may_find_the_machine_down_and_restart_it() -> None:
+    @simulate(seeds=5)
+    async def both(world: World) -> None:
+        world.disk.cut_power()
+        await asyncio.gather(world.restart(), world.cut_power(), world.restart())
+        await world.memory.remember("Alice lives in Rome.")
+
+    both()
+
+
 def test_tasks_go_on_in_an_order_of_the_seed() -> None:
     def orders(order: Literal["fifo", "seeded"]) -> set[tuple[int, ...]]:
         seen: set[tuple[int, ...]] = set()

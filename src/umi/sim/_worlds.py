@@ -14,6 +14,7 @@ continue. A failure names its seed and the command that runs only that seed. Wor
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import shlex
@@ -110,6 +111,7 @@ class World:
         self._entropy = SimEntropy(rng.fork("ids"))
         self._memory: Memory | None = None
         self._was_open = False
+        self._restarting = asyncio.Lock()  # the disk takes one memory at a time
         self._loop: SimLoop | None = None
 
     def __repr__(self) -> str:
@@ -132,10 +134,11 @@ class World:
         Raises:
             StoreUnavailable: When the store could not be opened in 60 tries because of faults.
         """
-        await self._close()
-        if self._loop is not None:
-            self._loop.crashes.expect()
-        return await self._open()
+        async with self._restarting:
+            await self._close()
+            if self._loop is not None:
+                self._loop.crashes.expect()
+            return await self._open()
 
     async def kill(self) -> Memory:
         """End the process without closing the memory, keep the operating system's cache, and open the memory again."""
