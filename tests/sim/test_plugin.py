@@ -6,6 +6,7 @@ import asyncio
 import re
 import subprocess
 import sys
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -325,6 +326,16 @@ def test_wrong_use_is_refused() -> None:
         simulate(test_wrong_use_is_refused)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="no argument 'world'"):
         simulate()(lambda: None)
+
+    async def steps(world: World) -> AsyncIterator[int]:
+        yield world.seed
+
+    def plain(world: World) -> Iterator[int]:
+        yield world.seed
+
+    for never_run in (steps, plain):
+        with pytest.raises(InvalidInput, match="has a `yield`"):
+            simulate()(never_run)
 
 
 @pytest.mark.parametrize(

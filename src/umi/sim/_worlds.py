@@ -276,7 +276,8 @@ def simulate(
         steps_count_max: Callbacks after which a world is stopped.
 
     Raises:
-        InvalidInput: When `seeds` is less than 1, another argument is not what it should be, or the test has no argument `world`.
+        InvalidInput: When `seeds` is less than 1, another argument is not what it should be, or the test has no argument `world` or is a
+            generator.
     """
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
         raise InvalidInput(f"seeds is a number of at least 1, not {seeds!r}; write @umi.testing.simulate(seeds=200)")
@@ -290,6 +291,8 @@ def simulate(
         # Checked when the test is decorated, not when it runs.
         if WORLD not in signature.parameters:
             raise InvalidInput(f"{test.__qualname__} has no argument {WORLD!r}: that is how a test reaches its world")
+        if inspect.isgeneratorfunction(test) or inspect.isasyncgenfunction(test):
+            raise InvalidInput(f"{test.__qualname__} has a `yield`, so nobody would run its body: take it out")
 
         @functools.wraps(test)
         def simulated(*args: Any, **kwargs: Any) -> None:
