@@ -125,6 +125,18 @@ async def test_dimensions_are_a_whole_number(count: object) -> None:
         GuardedEmbedder(inner)
 
 
+@pytest.mark.parametrize("identity", [None, "counted", ("counted", 3, "one")])
+async def test_an_embedder_without_an_identity_is_told_what_it_needs(identity: object) -> None:
+    inner = Counted()
+    inner.identity = identity  # type: ignore[assignment]
+    with pytest.raises(EmbeddingError, match=r"embedder Counted needs an `identity`, which is a umi.EmbedderIdentity"):
+        async with umi.Memory.open("dict:", embedder=inner):
+            pass
+    del inner.identity
+    with pytest.raises(EmbeddingError, match="needs an `identity`"):
+        GuardedEmbedder(inner)
+
+
 class Reader(Counted):
     """Reads all statements but some, or fails."""
 

@@ -35,8 +35,11 @@ _KEY_BYTES = 16  # of the digest that a cached query is stored under
 _BYTES_PER_DEADLINE = 100_000  # bytes of text that add one more deadline to the time allowed for a batch
 
 
-def _require_possible(identity: EmbedderIdentity) -> None:
-    count = identity.dimensions
+def _require_possible(inner: EmbeddingProvider) -> None:
+    identity: object = getattr(inner, "identity", None)
+    if not isinstance(identity, EmbedderIdentity):
+        raise EmbeddingError(f"embedder {type(inner).__name__} needs an `identity`, which is a umi.EmbedderIdentity")
+    count: object = identity.dimensions
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= limits.EMBED_DIMENSIONS_MAX:
         raise EmbeddingError(
             f"embedder {identity.name} says {count!r:.40} dimensions; 1..{limits.EMBED_DIMENSIONS_MAX} are possible"
@@ -89,7 +92,7 @@ class GuardedEmbedder:
         self._asked: dict[bytes, Vector] = {}  # least recently used first; keyed by digest, so no query text is kept
         # An embedder that must be prepared learns its dimensions there, and is checked after it.
         if not isinstance(inner, SupportsPrepare):
-            _require_possible(inner.identity)
+            _require_possible(inner)
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -116,7 +119,7 @@ class GuardedEmbedder:
             await call_port(
                 self._inner.prepare(kept), lambda error: EmbedderUnavailable(f"the embedder failed: {error!r}")
             )
-            _require_possible(self._inner.identity)
+            _require_possible(self._inner)
 
     async def close(self) -> None:
         """Close the inner embedder's connections, if it has any."""
