@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
@@ -11,6 +10,8 @@ from umi import limits
 from umi.errors import InvalidInput
 from umi.types import Origin, OriginLike
 
+_BUSY_TIMEOUT_MS_MAX: Final = 2**31 - 1
+_FLOAT_MAX: Final = 1.7976931348623157e308  # arithmetic of floats fails with a greater whole number
 TRUST_DEFAULT: Final = (Origin.USER, Origin.ASSISTANT)
 
 
@@ -37,7 +38,7 @@ class Config:
         price_per_million: What a million input and a million output tokens cost; a money budget needs it.
 
     Raises:
-        InvalidInput: When a value is not positive, or a money budget comes without a price.
+        InvalidInput: When a value is not positive or beyond what can be waited for or paid, or a money budget comes without a price.
     """
 
     cache_bytes_max: int = limits.STORE_CACHE_BYTES_DEFAULT
@@ -54,16 +55,11 @@ class Config:
     read_url: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("cache_bytes_max", "busy_timeout_ms", "token_budget"):
-            value = getattr(self, name)
-            if name == "token_budget" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InvalidInput(f"Config.{name} must be a positive whole number, got {value!r}")
+        self._require_counts()
         for name, unit in (("deadline_s", "seconds"), ("call_timeout_s", "seconds"), ("money_budget", "money")):
             value = getattr(self, name)
-            if not (name == "money_budget" and value is None) and not (_is_number(value) and 0 < value < math.inf):
-                raise InvalidInput(f"Config.{name} must be a positive number of {unit}, got {value!r}")
+            if not (name == "money_budget" and value is None) and not (_is_number(value) and value > 0):
+                raise InvalidInput(f"Config.{name} must be a positive number of {unit}, got {_shown(value)}")
         if not (_is_number(self.act_from) and limits.EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT <= self.act_from <= 1):
             least = limits.EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
             raise InvalidInput(f"Config.act_from must be a confidence of {least}..1, got {self.act_from!r}")
@@ -74,6 +70,18 @@ class Config:
             raise InvalidInput(f"Config.read_url must be an address, got {type(self.read_url).__name__}")
         self._require_origins()
         self._require_price()
+
+    def _require_counts(self) -> None:
+        for name in ("cache_bytes_max", "busy_timeout_ms", "token_budget"):
+            value = getattr(self, name)
+            if name == "token_budget" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise InvalidInput(f"Config.{name} must be a positive whole number, got {_shown(value)}")
+        if self.busy_timeout_ms > _BUSY_TIMEOUT_MS_MAX:
+            raise InvalidInput(
+                f"Config.busy_timeout_ms is {_shown(self.busy_timeout_ms)}, a store takes at most {_BUSY_TIMEOUT_MS_MAX}"
+            )
 
     def _require_origins(self) -> None:
         known = ", ".join(Origin)
@@ -88,9 +96,17 @@ class Config:
         if price is None:
             if self.money_budget is not None:
                 raise InvalidInput("Config.money_budget needs price_per_million=(of input, of output) to be enforced")
-        elif len(price) != 2 or not all(_is_number(one) and 0 <= one < math.inf for one in price):
-            raise InvalidInput(f"Config.price_per_million must be two numbers, 0 or more, got {price!r}")
+        elif not (
+            isinstance(price, tuple | list) and len(price) == 2 and all(_is_number(one) and one >= 0 for one in price)
+        ):
+            got = f"({', '.join(map(_shown, price))})" if isinstance(price, tuple | list) else _shown(price)
+            raise InvalidInput(f"Config.price_per_million must be two numbers, 0 or more, got {got}")
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _FLOAT_MAX
+
+
+def _shown(value: object) -> str:
+    # Python refuses to write out the longest whole numbers.
+    return "a vast number" if isinstance(value, int) and abs(value) > _FLOAT_MAX else repr(value)

@@ -99,6 +99,30 @@ def test_a_switch_is_true_or_false(field: str, value: object) -> None:
         umi.Config(**{field: value})  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ({"busy_timeout_ms": 2**31}, "busy_timeout_ms is 2147483648, a store takes at most 2147483647"),
+        ({"busy_timeout_ms": VAST}, "busy_timeout_ms is a vast number"),
+        ({"token_budget": -VAST}, "token_budget must be a positive whole number, got a vast number"),
+        ({"deadline_s": VAST}, "deadline_s must be a positive number of seconds, got a vast number"),
+        ({"call_timeout_s": float("nan")}, "call_timeout_s must be a positive number of seconds, got nan"),
+        ({"money_budget": VAST, "price_per_million": (1, 1)}, "money_budget must be .*, got a vast number"),
+        ({"price_per_million": (1, VAST)}, r"must be two numbers, 0 or more, got \(1, a vast number\)"),
+        ({"price_per_million": 5}, "must be two numbers, 0 or more, got 5"),
+    ],
+)
+def test_a_setting_that_no_clock_store_or_bill_can_take_is_refused(setting: dict[str, Any], said: str) -> None:
+    with pytest.raises(umi.InvalidInput, match=f"Config.*{said}"):
+        umi.Config(**setting)
+
+
+async def test_the_longest_times_are_taken() -> None:
+    longest = umi.Config(busy_timeout_ms=2**31 - 1, deadline_s=1e308, call_timeout_s=1e308)
+    async with umi.Memory.open(":memory:", embedder=None, config=longest) as memory:
+        assert (await memory.remember("Alice works at Acme.")).entities
+
+
 @pytest.mark.parametrize("providers", [None, 5])
 def test_providers_come_in_a_list(providers: Any) -> None:
     with pytest.raises(umi.InvalidInput, match="providers must be a list"):
