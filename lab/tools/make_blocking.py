@@ -57,11 +57,9 @@ MEMORY = """
 """
 ALWAYS = (
     "from collections.abc import Iterator",
-    "from contextlib import suppress",
     "from types import TracebackType",
     "from typing import Self",
     "from umi._core.loop_thread import LoopThread",
-    "from umi.errors import Closed",
 )
 
 
@@ -109,11 +107,7 @@ def body(name: str, one: Any, node: ast.FunctionDef | ast.AsyncFunctionDef, modu
     if isinstance(one, property):
         return f"return {ast.unparse(node.returns)}(self._twin.{name}, self._thread)"  # type: ignore[arg-type]
     if name == "close":
-        return (
-            "if self._is_view or self._thread.stopped:\n    return\n"
-            f"try:\n    with suppress(Closed):  # by another thread meanwhile\n        self._thread.run({call})\n"
-            "finally:\n    self._thread.stop()"
-        )
+        return f"if not self._is_view:\n    self._thread.end(self._twin.{name})"
     if inspect.isasyncgenfunction(one):
         return f"return self._thread.each({call})"
     if isinstance(node, ast.AsyncFunctionDef):

@@ -6,7 +6,6 @@ Each memory works in a thread of its own. Written by lab/tools/make_blocking.py 
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from os import PathLike
 from types import TracebackType
@@ -19,7 +18,6 @@ from umi._engine.files import FileLike
 from umi._engine.model_names import LLMChoice
 from umi._learning import IntelligenceLoader
 from umi.config import Config
-from umi.errors import Closed
 from umi.memory import MessageLike
 from umi.ports import Clock, EmbeddingProvider, Entropy
 from umi.types import (
@@ -214,13 +212,8 @@ class Memory:
         Raises:
             StoreError: When what was begun cannot be finished or the store cannot be closed.
         """
-        if self._is_view or self._thread.stopped:
-            return
-        try:
-            with suppress(Closed):  # by another thread meanwhile
-                self._thread.run(self._twin.close())
-        finally:
-            self._thread.stop()
+        if not self._is_view:
+            self._thread.end(self._twin.close)
 
     def remember(
         self,

@@ -138,13 +138,14 @@ class TestEnds:
         with opened(tmp_path) as memory:
 
             def progress(_: int) -> None:
-                try:
-                    memory.stats()
-                except umi.InvalidInput as error:
-                    said.append(str(error))
+                for call in (memory.stats, memory.close):
+                    try:
+                        call()
+                    except umi.InvalidInput as error:
+                        said.append(str(error))
 
-            memory.remember_many(["One.", "Two."], progress=progress)
-        assert "own work" in said[0]
+            assert memory.remember_many(["One.", "Two."], progress=progress).messages == 2
+        assert ["own work" in one for one in said] == [True, True]
 
     def test_what_other_threads_wait_for_when_it_is_closed_is_closed_for_them_too(self, tmp_path: Path) -> None:
         embedder, seen = Hanging(), threading.Event()

@@ -6,8 +6,9 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import Self, TypeVar
 
 from umi.errors import Closed, InvalidInput
@@ -90,6 +91,21 @@ class LoopThread:
         finally:
             if isinstance(work, AsyncGenerator) and not self.stopped:
                 self.run(work.aclose())
+
+    def end(self, closing: Callable[[], Awaitable[object]]) -> None:
+        """Run what `closing` gives and stop the loop, whatever comes of it. Any number of threads may call this.
+
+        Raises:
+            InvalidInput: When called from the loop's own thread; it goes on then.
+        """
+        if self.stopped:
+            return
+        try:
+            with suppress(Closed):  # by another thread meanwhile
+                self.run(closing())
+        finally:
+            if threading.current_thread() is not self._thread:
+                self.stop()
 
     def stop(self) -> None:
         """Stop the loop and join its thread. Calling it again does nothing."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +217,19 @@ def test_many_threads_share_one_memory(memory: Memory) -> None:
         one.join()
     told = [memories(memory.get_all(filters={"user_id": f"user{number}"})) for number in range(8)]
     assert told == [[f"I own {number} books."] for number in range(8)]
+
+
+def test_many_threads_may_close_one_memory(tmp_path: Path) -> None:
+    def close(memory: Memory, together: threading.Barrier) -> None:
+        together.wait(30)
+        memory.close()
+
+    for number in range(3):
+        memory, together = Memory(url=str(tmp_path / f"{number}.db")), threading.Barrier(6)
+        memory.add("I like tea.", user_id="bo", infer=False)
+        with ThreadPoolExecutor(6) as pool:
+            for done in [pool.submit(close, memory, together) for _ in range(6)]:
+                done.result(30)
 
 
 def test_a_program_that_never_closes_ends_and_loses_nothing(tmp_path: Path) -> None:

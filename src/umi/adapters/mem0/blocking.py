@@ -47,9 +47,7 @@ class Blocking(Generic[A]):
 
     def close(self) -> None:
         """Let go of the store. Closing twice is fine."""
-        if not self._thread.stopped:
-            self._thread.run(self.twin.close())
-            self._thread.stop()
+        self._thread.end(self.twin.close)
 
     def __enter__(self) -> Self:
         return self
