@@ -12,6 +12,7 @@ from umi.types import Origin, OriginLike
 
 _BUSY_TIMEOUT_MS_MAX: Final = 2**31 - 1
 _FLOAT_MAX: Final = 1.7976931348623157e308  # arithmetic of floats fails with a greater whole number
+_VAST: Final = "a vast number"
 TRUST_DEFAULT: Final = (Origin.USER, Origin.ASSISTANT)
 
 
@@ -99,7 +100,8 @@ class Config:
         elif not (
             isinstance(price, tuple | list) and len(price) == 2 and all(_is_number(one) and one >= 0 for one in price)
         ):
-            got = f"({', '.join(map(_shown, price))})" if isinstance(price, tuple | list) else _shown(price)
+            vast = isinstance(price, tuple | list) and any(_shown(one) == _VAST for one in price)
+            got = _VAST if vast else repr(price)
             raise InvalidInput(f"Config.price_per_million must be two numbers, 0 or more, got {got}")
 
 
@@ -109,4 +111,4 @@ def _is_number(value: object) -> bool:
 
 def _shown(value: object) -> str:
     # Python refuses to write out the longest whole numbers.
-    return "a vast number" if isinstance(value, int) and abs(value) > _FLOAT_MAX else repr(value)
+    return _VAST if isinstance(value, int) and abs(value) > _FLOAT_MAX else repr(value)

@@ -108,7 +108,7 @@ def test_a_switch_is_true_or_false(field: str, value: object) -> None:
         ({"deadline_s": VAST}, "deadline_s must be a positive number of seconds, got a vast number"),
         ({"call_timeout_s": float("nan")}, "call_timeout_s must be a positive number of seconds, got nan"),
         ({"money_budget": VAST, "price_per_million": (1, 1)}, "money_budget must be .*, got a vast number"),
-        ({"price_per_million": (1, VAST)}, r"must be two numbers, 0 or more, got \(1, a vast number\)"),
+        ({"price_per_million": (1, VAST)}, "must be two numbers, 0 or more, got a vast number"),
         ({"price_per_million": 5}, "must be two numbers, 0 or more, got 5"),
     ],
 )
