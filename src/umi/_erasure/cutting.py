@@ -63,8 +63,8 @@ def without_statements(episode: Episode, entities: Sequence[Entity], doomed: Col
     return Cut(episode_row(_reduced(replace(episode, metadata=beside), kept)), left)
 
 
-def without_subject(episode: Episode, entities: Sequence[Entity], naming: Naming) -> Cut | None:
-    """The episode cut down to what it says about other subjects; None when nothing in it concerns this one.
+def without_subject(episode: Episode, entities: Sequence[Entity], naming: Naming) -> Cut:
+    """The episode cut down to what it says about other subjects; something in it concerns this one.
 
     What is kept are the spans of statements about others that do not name the subject. Of a span of several sentences,
     those are kept that do not name it and contain what the statement says. Of what the subject itself said only statements
@@ -77,10 +77,7 @@ def without_subject(episode: Episode, entities: Sequence[Entity], naming: Naming
         naming: Recognises the subject's names.
     """
     named, speaks = naming.spans(episode), naming.speaks(episode)
-    beside = naming.stands_beside(episode)
     concerned = [entity for entity in entities if naming.concerns(entity)]
-    if not (named or speaks or beside or concerned):
-        return None
     bare = replace(
         episode,
         speaker=None if speaks else episode.speaker,

@@ -186,9 +186,8 @@ def _cuts(tx: Snapshot, naming: Naming) -> dict[str, Cut]:
     cuts: dict[str, Cut] = {}
     for id_, episode in episodes.items():
         cut = without_subject(episode, groups.get(id_) or _unread(tx, episode), naming)
-        if cut is not None:
-            # Entities that were only read to compute the cut are not stored.
-            cuts[id_] = cut if id_ in groups else Cut(cut.row)
+        # Entities that were only read to compute the cut are not stored.
+        cuts[id_] = cut if id_ in groups else Cut(cut.row)
     return cuts
 
 
