@@ -117,8 +117,8 @@ def _phrase(text: str, border: str = _IN_WORDS) -> str:
         border: What may not stand before or behind them.
     """
     words = _WORD.findall(text)
-    if not words:
-        return ""
+    if not words:  # a name of signs, such as "🐱", which stands beside letters, too; punctuation is no name
+        return re.escape(text.strip()) if query_terms(text) else ""
     before = rf"(?<!{border})" if has_spaces(words[0][0]) else ""
     after = rf"(?!{border})" if has_spaces(words[-1][-1]) else ""
     return before + _BETWEEN.join(map(re.escape, words)) + after

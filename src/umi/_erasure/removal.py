@@ -95,7 +95,8 @@ class Removal:
         neighbours = {end for row in touching for end in (row.source_id, row.target_id)} - set(self._gone)
         self._reopen(neighbours, touching)
         self._unteach(sorted(taught))
-        self._reread(neighbours)
+        # What is left of a message may be about somebody whom only its deleted words name.
+        self._reread(neighbours.union(*(cut.entities for cut in cuts.values())))
         # A new writer: the rows have changed since those above were read.
         writer = RelationWriter(self.tx, self._entropy, self._now, self._policy)
         self._close_again(writer, touching)
