@@ -257,14 +257,14 @@ def _judge(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
 def _of_hearsay(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
     """The verdict when one side is hearsay, which ends nothing: it agrees, or is disputed until confirmed."""
     if new.slot != old.slot or new.negated or old.negated or not is_single(new.slot):
-        return _ends(new, old, old_id) if not new.source else None
+        # How unsure what somebody said is makes it no less sure that it is over.
+        return _ends(new, replace(old, confidence=1.0), old_id) if not new.source else None
     if not (new.source and old.source):
         return _refuted(new, old, old_id)
     if _same(new.value, old.value):
-        return _verdict(
-            EvolutionType.EXTEND, _HEARD, f"{slot_words(new.slot)} {_short(new.value)}: said by others too", old_id
-        )
-    reason = f"{slot_words(new.slot)}: {_short(old.value)} or {_short(new.value)}; {new.source or old.source} says so"
+        reason = f"{slot_words(new.slot)} {_short(new.value)}: {new.source} says so"
+        return _verdict(EvolutionType.EXTEND, _HEARD, reason, old_id)
+    reason = f"{slot_words(new.slot)}: {_short(old.value)} or {_short(new.value)}; {new.source} says so"
     return _verdict(EvolutionType.CONTRADICT, _HEARD, reason, old_id)
 
 
