@@ -292,6 +292,27 @@ async def test_a_name_in_metadata_goes_whatever_stands_before_it(words: umi.Memo
     assert (left.content, left.metadata, beside.metadata) == ("Gus likes chess.", {}, {"cc": "met\nBea"})
 
 
+async def test_a_name_of_signs_goes_wherever_it_stands(words: umi.Memory, tmp_path: Path) -> None:
+    await words.remember("I live in Timbuktu.", speaker="\U0001f431")
+    await words.remember("I met \U0001f431today. What a day!", speaker="Cleo")
+    await words.remember("Bea lives in Graz!", speaker="Cleo", metadata={"cc": "for \U0001f431"})
+    await words.erase("\U0001f431")
+    await words.erase("!")
+    assert [(one.content, one.metadata) for one in (await words.episodes()).items] == [("Bea lives in Graz!", {})]
+    assert found(tmp_path / "words.db", "\U0001f431", "timbuktu") == []
+
+
+async def test_of_a_statement_of_several_sentences_those_that_name_the_person_go(words: umi.Memory) -> None:
+    await words.remember("Bob works at Acme.", speaker="Cleo")
+    told = await words.remember("Hi! So, news: Bob traded Acme for Globex. Anneliese hates Globex. Bye!", speaker="Cleo")
+    assert told.entities[0].span == (0, 70)
+    await words.erase("Anneliese")
+    news = "So, news: Bob traded Acme for Globex."
+    assert [one.content for one in (await words.episodes()).items] == ["Bob works at Acme.", " " * 4 + news]
+    now = [step.entity for step in await words.history("Bob")]
+    assert [(one.content, one.span, one.value) for one in now][-1] == (news, (4, 41), "Globex")
+
+
 @pytest.mark.parametrize(
     "text",
     [

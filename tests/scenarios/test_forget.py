@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 from conftest import day
+from scripted import Scripted, states
 
 import umi
 from umi import Detector, EvolutionType, HitState, InvalidInput, Message
@@ -88,6 +89,34 @@ async def test_what_shares_the_forgotten_words_goes_with_them(words: umi.Memory)
     for entity in told.entities:
         await words.forget(entity.id)
     assert (await words.list()).items == ()
+
+
+async def test_what_is_left_of_a_message_is_about_nobody_whom_it_no_longer_names(
+    words: umi.Memory, tmp_path: Path
+) -> None:
+    told = await words.remember("Zacharina works at Acme. She lives in Graz.", speaker="Cleo")
+    assert [(one.subject, one.slot) for one in told.entities] == [("zacharina", "works_at"), ("zacharina", "lives_in")]
+    assert await words.forget(told.entities[0].id)
+    (left,) = (await words.list()).items
+    assert (left.entity.content, left.entity.name, left.entity.entity_type) == ("She lives in Graz.", "Cleo", "note")
+    assert (left.entity.subject, left.entity.slot, left.entity.value) == ("", "", "")
+    assert await words.history("Zacharina") == ()
+    assert found(tmp_path / "words.db", "zacharina", "acme") == []
+
+
+async def test_a_statement_around_the_forgotten_words_loses_them(tmp_path: Path) -> None:
+    text = "The office is in Graz. Zacharina runs it. Parking is free."
+    model = Scripted({text: [states(text, "office"), states("Zacharina runs it.", "boss")]})
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None, llm=model) as memory:
+        told = await memory.remember(text, speaker="Cleo")
+        whole, boss = told.entities
+        assert await memory.forget(boss.id)
+        shorter = text.replace("Zacharina runs it.", " " * 18)
+        assert [one.content for one in (await memory.episodes()).items] == [shorter]
+        (left,) = (await memory.list()).items
+        assert (left.entity.content, left.entity.span, left.entity.name) == (shorter, (0, len(text)), "office")
+        assert left.entity.id != whole.id
+    assert found(tmp_path / "umi.db", "zacharina", "runs it") == []
 
 
 async def test_what_it_closed_holds_again(words: umi.Memory) -> None:
@@ -198,6 +227,23 @@ async def test_an_alias_that_another_message_teaches_stays(words: umi.Memory) ->
     await words.forget(first.episode_ids[0])
     moved = await words.remember("My sister moved to Berlin.", speaker="Bob", at=day("2026-02-01"))
     assert moved.entities[0].subject == "annabel"
+
+
+async def test_an_alias_goes_to_whoever_else_has_it(words: umi.Memory) -> None:
+    async def whose() -> list[str]:
+        return [one.entity.subject for one in (await words.list()).items if one.entity.content == "Anna lives in Graz."]
+
+    first = await words.remember("My sister is called Anna.", speaker="Sam")
+    other = await words.remember("My sister is called Anna.", speaker="Bea")
+    await words.remember("My sister is called Anna.", speaker="Kim", session="of Kim")
+    await words.remember("Anna lives in Graz.", speaker="Cleo")
+    assert await whose() == ["sam's sister"]
+    assert "aliases" not in (await words.erase(session="of Kim")).counts  # Kim's never had the name
+    assert await whose() == ["sam's sister"]
+    await words.forget(first.episode_ids[0])
+    assert await whose() == ["bea's sister"]
+    await words.forget(other.episode_ids[0])
+    assert await whose() == ["anna"]
 
 
 async def test_a_conclusion_that_waits_knows_what_it_lost(tmp_path: Path, embedder: object) -> None:

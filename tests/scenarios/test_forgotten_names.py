@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import HandClock
+from scripted import Scripted, states
 from test_forget import found
 
 import umi
@@ -71,6 +72,21 @@ async def test_a_name_whose_words_the_forgotten_message_says_goes(tmp_path: Path
         left = await _first(memory)
         assert (left.content, left.name, left.subject, left.also) == ("Make it 5.", "user", "", ())
     assert found(path, "ledger", "replica") == []
+
+
+async def test_of_words_that_are_no_statement_by_rules_a_note_is_left(tmp_path: Path) -> None:
+    """A note of the rules has both sentences."""
+    path, model = tmp_path / "umi.db", Scripted({"Run the ledger-api.": [states("Run the ledger-api.", "ledger-api")]})
+    model.texts["Make it 5. Fine."] = [states("Make it 5.", "ledger-api", "ledger")]
+    model.pairs = {("Make it 5.", "Run the ledger-api."): "extend"}
+    async with umi.Memory.open(str(path), embedder=None, llm=model) as memory:
+        told = await memory.remember("Run the ledger-api.", speaker="Ann")
+        await memory.remember("Make it 5. Fine.", speaker="Ann")
+        await memory.forget(told.episode_ids[0])
+        left = await _first(memory)
+        assert (left.content, left.span, left.entity_type) == ("Make it 5.", (0, 10), "note")
+        assert (left.name, left.subject, left.also) == ("Ann", "", ())
+    assert found(path, "ledger") == []
 
 
 async def test_a_name_that_a_model_made_of_the_forgotten_message_goes(tmp_path: Path) -> None:
