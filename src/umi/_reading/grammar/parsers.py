@@ -296,8 +296,9 @@ def things(context: Context, index: int) -> list[str]:
     tokens, end = context.tokens, context.end
     if tokens.at(index) in PREPOSITIONS | {"it", "that"}:
         return []
-    if tokens.low[index : index + 3] in (["a", "lot", "of"], ["lots", "of"]):
-        index += 3
+    for much in (["a", "lot", "of"], ["lots", "of"]):
+        if tokens.low[index : index + len(much)] == much:
+            index += len(much)
     stop = next((place for place in range(index, end) if tokens.at(place) in PREPOSITIONS - {"of"}), end)
     return phrases(replace(context, end=stop), index)
 
