@@ -304,7 +304,9 @@ async def test_a_name_of_signs_goes_wherever_it_stands(words: umi.Memory, tmp_pa
 
 async def test_of_a_statement_of_several_sentences_those_that_name_the_person_go(words: umi.Memory) -> None:
     await words.remember("Bob works at Acme.", speaker="Cleo")
-    told = await words.remember("Hi! So, news: Bob traded Acme for Globex. Anneliese hates Globex. Bye!", speaker="Cleo")
+    told = await words.remember(
+        "Hi! So, news: Bob traded Acme for Globex. Anneliese hates Globex. Bye!", speaker="Cleo"
+    )
     assert told.entities[0].span == (0, 70)
     await words.erase("Anneliese")
     news = "So, news: Bob traded Acme for Globex."

@@ -64,6 +64,22 @@ FACTS = [
     ("I quit smoking.", ("sam", "habit", "not smoking")),
     ("I used to work at Acme.", ("sam", "works_at", "not Acme")),
     ("Our office is in Lisbon.", ("sam's office", "location", "Lisbon")),
+    ("My car is in the garage.", ("sam's car", "located_in", "garage")),
+    ("We renamed the project to Apollo.", ("project", "name", "Apollo")),
+    ("We put the site live.", ("site", "status", "live")),
+    ("I switched from Foozle to Barzle for notes.", ("sam", "uses_for:notes", "Barzle")),
+    ("I switched from tea to Zorble.", ("sam", "prefers:drink", "Zorble")),
+    ("Alice joined Acme on Monday.", ("alice", "works_at", "Acme")),
+    ('My cat is called "Miso".', ("sam's cat", "name", "Miso")),
+    ("I drink coffee only.", ("sam", "drinks", "coffee")),
+    ("I drink lots of tea.", ("sam", "drinks", "tea")),
+    ("I eat a lot of rice.", ("sam", "eats", "rice")),
+    ("The meeting is at 3pm on Friday.", ("meeting", "scheduled_at", "2026-11-27T15:00")),
+    ("The party is on Friday, from 3pm.", ("party", "scheduled_at", "2026-11-27T15:00")),
+    ("Anna's house is in Osaka.", ("anna", "lives_in", "Osaka")),
+    ("My work colleague lives in Rome.", ("sam's colleague", "lives_in", "Rome")),
+    ("I work at Acme, like my sister.", ("sam", "works_at", "Acme")),
+    ("The other one is a beagle.", ("sam", "member", "beagle")),
 ]
 
 NOTHING = [
@@ -116,6 +132,17 @@ NOTHING = [
     "...",
     "。。。",
     "12345",
+    "My sister was closed.",
+    "Ticket 42 was marked as purple.",
+    "I switched from tea to it.",
+    "i work at very long name of company",
+    "Alice joined Acme for fun.",
+    "I am married to my friend Bob.",
+    "I love the Thing.",
+    "Alice is the head of the release team.",
+    "The meeting is at.",
+    "I like and tea.",
+    "I drink a lot of",
 ]
 
 
@@ -173,6 +200,10 @@ def test_pronouns_resolve_to_the_only_one_there_is() -> None:
     assert claims("My brother Tom works at Google. He lives in Zurich.")[1] == ("tom", "lives_in", "Zurich")
     assert claims("My sister Anna is a nurse. Her salary is $50k.")[1] == ("anna", "attr:salary", "$50k")
     assert claims("Ticket 42 is open. It is blocked.")[1] == ("ticket 42", "status", "blocked")
+
+
+def test_a_name_goes_before_the_kin_of_a_pronoun() -> None:
+    assert claims("Bob works at Acme. His sister Anna lives in Rome.")[1] == ("anna", "lives_in", "Rome")
 
 
 def test_pronouns_of_two_people_resolve_to_nobody() -> None:
