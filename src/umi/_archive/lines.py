@@ -81,7 +81,7 @@ def from_line(line: bytes) -> tuple[Kind, Fields]:
     if not isinstance(fields, dict):
         raise ExportDamaged(f"has a {type(fields).__name__} for its fields")
     # Umi writes characters as they are, so that an escaped half of one is damage; a store could not keep it.
-    if b"\\ud" in line and _has_half_character(value):
+    if b"\\ud" in line.lower() and _has_half_character(value):
         raise ExportDamaged("has half a character")
     return kind, fields
 
