@@ -51,7 +51,7 @@ def without_statements(episode: Episode, entities: Sequence[Entity], doomed: Col
     left = {}
     for entity in entities:
         shorter = _within(entity, episode, kept) if entity.id not in doomed else None
-        if shorter and _is_said(entity, episode.content, kept):
+        if shorter:
             left[entity.id] = shorter
     # Nothing that was read remains, so the rest of the text goes too.
     if not left:
@@ -97,7 +97,7 @@ def without_subject(episode: Episode, entities: Sequence[Entity], naming: Naming
             told = ""
         spans = [] if entity in concerned or not told else _kept_spans(episode.content, entity, named)
         shorter = _within(entity, episode, spans)
-        if shorter and _is_said(entity, episode.content, spans):
+        if shorter:
             left[entity.id] = shorter
             kept += spans
     return Cut(episode_row(_reduced(bare, kept)), left) if left else Cut()
@@ -151,21 +151,19 @@ def _meets(span: Span, named: Iterable[Span]) -> bool:
     return any(span[0] < end and start < span[1] for start, end in named)
 
 
-def _is_said(entity: Entity, text: str, kept: Sequence[Span]) -> bool:
-    """Whether the kept text still has every word of the entity's value that its whole span had."""
-    if entity.span is None:
-        return True
-    start, end = entity.span
-    held = set(analyse(entity.value)) & set(analyse(text[start:end]))
+def _is_said(value: str, span: Span, text: str, kept: Sequence[Span]) -> bool:
+    """Whether the kept text still has every word of a value that the whole span had."""
+    start, end = span
+    held = set(analyse(value)) & set(analyse(text[start:end]))
     return held <= {term for one, other in kept for term in analyse(text[max(start, one) : min(end, other)])}
 
 
 def _within(entity: Entity, episode: Episode, kept: Sequence[Span]) -> Entity | None:
-    """The entity with the words that remain of it, or None when none remain.
+    """The entity with the words that remain of it, or None when none remain, or its value is not in them.
 
     If words are lost the id is cleared, so that a new one is computed: ids are hashes of what is said.
     """
-    if entity.span is None:
+    if entity.span is None or not _is_said(entity.value, entity.span, episode.content, kept):
         return None
     start, end = entity.span
     # `blanked` strips the end of the text, which the span may reach.

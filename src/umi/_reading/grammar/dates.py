@@ -180,16 +180,9 @@ def _ambiguous_month(match: re.Match[str]) -> bool:
 
 def _resolve(match: re.Match[str], at: datetime) -> _Range | None:
     """The range of a match, or None when it is no date after all."""
-    kind = match.lastgroup
     # `lastgroup` may be a group inside the alternative, so the alternative is looked up by name.
-    for name in _KINDS:
-        if match.group(name) is not None:
-            kind = name
-            break
-    if kind is None:
-        return None
-    resolver = _KINDS[kind]
-    return resolver(match, _groups_of(match, kind), at)
+    kind = next(name for name in _KINDS if match.group(name) is not None)
+    return _KINDS[kind](match, _groups_of(match, kind), at)
 
 
 def _groups_of(match: re.Match[str], kind: str) -> list[str | None]:

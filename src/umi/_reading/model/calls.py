@@ -98,8 +98,6 @@ class Asker:
             LLMError: When no answer that `read` accepts came within the deadline, the retries, one repetition and the
                 budget.
         """
-        if task not in SCHEMAS:
-            raise LLMError.InvalidResponse(f"unknown task {task!r}")
         question = prompt
         for reask in range(limits.LLM_REASKS_COUNT_MAX + 1):
             request = CompletionRequest(question, task, asked_before + reask, SCHEMAS[task])
