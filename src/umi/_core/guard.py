@@ -143,7 +143,7 @@ class GuardedEmbedder:
         if kept is None:
             await self._leave_alone(0.0)
             answer = await self._within(self._deadline_s, self._inner.embed(text))
-            kept = self._checked(np.atleast_2d(answer), rows=1)[0]
+            kept = self._checked(answer, rows=1)[0]
             kept.setflags(write=False)
         # Removed and inserted again: dicts keep insertion order, so the first key is the least recently used.
         self._asked[key] = kept
@@ -174,7 +174,7 @@ class GuardedEmbedder:
             )
         if len(answers) != len(texts):
             raise EmbeddingError(f"embedder answered {len(answers)} texts of {len(texts)}")
-        return [self._checked(np.atleast_2d(answer)) for answer in answers]
+        return [self._checked(answer) for answer in answers]
 
     async def _with_retries(self, texts: Sequence[str], patience_s: float) -> list[Matrix]:
         start_s = self._clock.monotonic_s() if self._clock else 0.0
@@ -222,7 +222,7 @@ class GuardedEmbedder:
 
     def _checked(self, answer: Any, rows: int | None = None) -> Matrix:
         try:
-            matrix = np.asarray(answer, dtype=np.float32)
+            matrix = np.atleast_2d(np.asarray(answer, dtype=np.float32))
         except (TypeError, ValueError) as error:
             raise EmbeddingError(f"embedder {self.identity.name} answered no numbers: {error}") from error
         if (
