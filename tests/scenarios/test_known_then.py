@@ -27,6 +27,21 @@ async def test_a_contradiction_that_was_settled_later_is_open_as_known_before() 
         assert [one.resolved for one in after.hits[0].evolutions] == [None]
 
 
+async def test_a_message_without_statements_is_of_the_time_at_which_it_was_said() -> None:
+    async with umi.Memory.open("dict:", embedder=None) as memory:
+        days = [datetime(2026, month, 5, tzinfo=UTC) for month in (1, 2, 3, 4)]
+        for at in days[::2]:
+            await memory.remember(f"The quokka of {at:%B} sleeps.", at=at, extract_entities=False)
+        january, march = "The quokka of January sleeps.", "The quokka of March sleeps."
+        for view, wanted in (
+            ({"time_range": (days[1], days[3])}, [march]),
+            ({"time_range": (days[0], days[1])}, [january]),
+            ({"as_of": days[1]}, [january]),
+        ):
+            found = await memory.recall("quokka", min_score=0, **view)
+            assert [hit.content for hit in found.hits] == wanted
+
+
 async def test_a_claim_that_was_settled_later_stands_behind_what_it_denies_as_known_before() -> None:
     clock = SimClock(datetime(2030, 1, 1, tzinfo=UTC))
     async with umi.Memory.open("dict:", embedder=None, clock=clock) as memory:

@@ -16,7 +16,7 @@ import umi
 import umi._engine.reembed
 from umi import FileSignalProvider, IntelligenceLoader, Memory, ProviderQualityWeights
 from umi._core.clock import SystemClock
-from umi.errors import InvalidInput
+from umi.errors import InvalidInput, NotFound
 from umi.ports import EmbedderIdentity, Matrix, Vector
 from umi.signals import JUnitSignalProvider
 
@@ -172,6 +172,17 @@ async def test_an_unmatched_signal_counts_once_its_recall_is_known(tmp_path: Pat
         assert (await memory.learning.run()).unmatched == 1
         await other.learning.status()  # writes what waits
         assert (await memory.learning.run()).new == 1
+
+
+async def test_where_nothing_was_learned_there_is_nothing_to_take_back_or_explain() -> None:
+    async with Memory.open("dict:", embedder=None, config=LEARN) as memory:
+        assert await memory.learning.reset() == await memory.learning.status()
+        status = await memory.learning.status()
+        assert (status.version, status.sealed) == (None, ())
+        with pytest.raises(InvalidInput, match="no sealed version 1; there are none, and 0"):
+            await memory.learning.rollback(1)
+        with pytest.raises(NotFound, match="no entity or episode ent_1 in namespace 'default'"):
+            await memory.learning.explain("ent_1")
 
 
 async def test_going_back_and_forth_between_versions(tmp_path: Path) -> None:

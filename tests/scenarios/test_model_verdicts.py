@@ -187,18 +187,22 @@ async def test_of_a_message_that_is_over_in_part_the_rest_is_shown() -> None:
         assert long[slice(*found.hits[0].matched)] == "The dog is called Rex."
 
 
-async def test_of_a_statement_some_words_may_be_over() -> None:
+@pytest.mark.parametrize("part", ["Lee", "LEE"])  # models change the case of what they quote
+async def test_of_a_statement_some_words_may_be_over(part: str) -> None:
     whole = "Board: Kim, Lee and Max."
     texts: dict[str, Sequence[Row]] = {
         whole: [states(whole, "who sits on the board")],
         "Lee stepped down.": [states("Lee stepped down.", "who sits on the board")],
     }
-    model = Scripted(texts, {("Lee stepped down.", whole): ("end", "Lee")})
+    model = Scripted(texts, {("Lee stepped down.", whole): ("end", part)})
     async with told(model, [("2026-01-01", whole), ("2026-02-01", "Lee stepped down.")]) as memory:
         hits = await shown(memory, "Who sits on the board?")
         assert any("Kim" in hit and "Max" in hit and "Lee" not in hit for hit in hits)
         assert whole in await shown(memory, "Who sits on the board?", "2026-01-15")
         (row,) = (await memory.history("who sits on the board"))[0].evolutions
+        assert row.part == (12, 15)
+        context = await memory.context("Who sits on the board?", max_tokens=500)
+        assert '"Lee" -> "Lee stepped down."' in context.text
         await memory.undo(row.id)
         assert whole in await shown(memory, "Who sits on the board?")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import day
+from scripted import Scripted, states
 
 import umi
 from umi import Config, HitState, InvalidInput, Message, Origin
@@ -256,3 +257,28 @@ async def test_a_person_who_says_it_again_and_an_assistant_who_says_that_it_chan
     memory = await _moved()
     await memory.remember("Alice now lives in Paris.", role="assistant", at=day("2026-03-01"))
     assert [fact.value for fact in await memory.facts("Alice")] == ["Paris"]
+
+
+@pytest.mark.parametrize(
+    ("of", "by", "kind", "state"),
+    [
+        (Origin.DOCUMENT, Origin.USER, "extend", HitState.CURRENT),
+        (Origin.USER, Origin.USER, "derive", HitState.STALE),
+        (Origin.USER, Origin.DOCUMENT, "derive", HitState.STALE),
+    ],
+)
+async def test_what_a_model_concludes_of_a_document_does_not_fall_with_it(
+    of: Origin, by: Origin, kind: str, state: HitState
+) -> None:
+    texts = ["Alice is ill.", "Alice stays at home.", "Alice is well."]
+    pairs: dict[tuple[str, str], str | tuple[str, str]] = {
+        (texts[1], texts[0]): "derive",
+        (texts[2], texts[0]): "update",
+    }
+    model = Scripted({text: [states(text, "Alice")] for text in texts}, pairs)
+    async with umi.Memory.open(":memory:", embedder=None, llm=model) as memory:
+        await memory.remember(texts[0], origin=of)
+        (row,) = (home := await memory.remember(texts[1], origin=by)).evolutions
+        assert str(row.evolution_type) == kind
+        await memory.remember(texts[2], origin=Origin.USER)
+        assert (await memory.why(home.entities[0].id)).state is state

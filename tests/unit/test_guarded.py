@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,6 +114,35 @@ class Odd(Counted):
 async def test_whatever_an_embedder_raises_is_an_error_of_embedding() -> None:
     async with umi.Memory.open("dict:", embedder=Odd()) as memory:
         await memory.remember("Alice works at Acme.")
+        found = await memory.recall("Where does Alice work?")
+        assert [hit.content for hit in found.hits] == ["Alice works at Acme."]
+        assert umi.Degradation.EMBEDDING_FAILED in found.degraded
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (None, "answered NoneType, not vectors of 1 texts"),
+        ([], "answered 0 texts of 1"),
+        ([[["a", "b", "c"]]], "answered no numbers"),
+        ([{}], "answered no numbers"),
+        ([[[1.0, 2.0, 3.0], [4.0]]], "answered no numbers"),  # windows of unequal length
+        ([[1.0, 2.0]], r"answered shape \(1, 2\), not \(n, 3\)"),
+    ],
+)
+async def test_what_is_no_vector_leaves_the_message_without_one(answer: Any, why: str) -> None:
+    class Wrong(Counted):
+        async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
+            return answer  # type: ignore[no-any-return]
+
+        async def embed(self, text: str) -> Vector:
+            return answer[0] if answer else np.zeros(0)  # type: ignore[no-any-return]
+
+    async with umi.Memory.open("dict:", embedder=Wrong()) as memory:
+        told = await memory.remember("Alice works at Acme.")
+        assert (told.deferred, told.degraded) == (told.episode_ids, (umi.Degradation.EMBEDDING_FAILED,))
+        (waits,) = (await memory.maintain()).waiting
+        assert re.search(why, waits.reason)
         found = await memory.recall("Where does Alice work?")
         assert [hit.content for hit in found.hits] == ["Alice works at Acme."]
         assert umi.Degradation.EMBEDDING_FAILED in found.degraded

@@ -6,10 +6,11 @@ import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
 from umi import limits
-from umi._reading.model import Allowance, Asker, Meter, read_extraction, read_queries, read_relations
+from umi._reading.model import Allowance, Asker, Meter, extraction, read_extraction, read_queries, read_relations
 from umi._reading.model.extraction import place
 from umi.errors import LLMError, UmiError
 from umi.types import Completion, CompletionRequest, EntityType, EvolutionType, Mode, Nature, Usage
@@ -397,3 +398,28 @@ def test_words_that_a_model_changed_are_found_in_the_sentence_that_shares_half_o
     assert place(text, "the old boiler costs ninety pounds") == (begin, len(text))
     assert place(text, "a new stove in the attic") is None
     assert place(text, "of the") is None  # no word that is searched for
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (None, "no reason given"),
+        ("", "no reason given"),
+        ("x" + "é" * 2_000, "x" + "é" * ((limits.REASON_BYTES_MAX - 1) // 2)),
+    ],
+)
+def test_a_reason_is_optional_and_cut_between_characters(given: object, kept: str) -> None:
+    (row,) = read_relations(json.dumps({"relations": [{**RELATION, "reason": given}]}), {"n1"}, {"o1"})
+    assert row.reason == kept
+
+
+def test_more_than_can_be_read_rejects_the_answer() -> None:
+    with pytest.raises(LLMError.InvalidResponse, match=r"relations has \d+ items, at most \d+ are read"):
+        read_relations(json.dumps({"relations": [RELATION] * 100_000}), {"n1"}, {"o1"})
+
+
+def test_the_first_of_many_are_those_that_sorting_all_would_give() -> None:
+    keys = np.arange(100)
+    scores = np.array([(7 * key) % 10 for key in range(100)], dtype=np.float64)
+    for count in (1, 5, 25, 100):
+        assert extraction._first(keys, scores, count).tolist() == np.lexsort((-keys, -scores))[:count].tolist()

@@ -78,7 +78,7 @@ FACTS = [
     ("The party is on Friday, from 3pm.", ("party", "scheduled_at", "2026-11-27T15:00")),
     ("Anna's house is in Osaka.", ("anna", "lives_in", "Osaka")),
     ("My work colleague lives in Rome.", ("sam's colleague", "lives_in", "Rome")),
-    ("I work at Acme, like my sister.", ("sam", "works_at", "Acme")),
+    ("I work at Acme, like Bob.", ("sam", "works_at", "Acme")),
     ("The other one is a beagle.", ("sam", "member", "beagle")),
 ]
 
@@ -140,7 +140,7 @@ NOTHING = [
     "I am married to my friend Bob.",
     "I love the Thing.",
     "Alice is the head of the release team.",
-    "The meeting is at.",
+    "The meeting is at",
     "I like and tea.",
     "I drink a lot of",
 ]

@@ -189,3 +189,30 @@ def test_an_address_that_is_none_is_refused_at_once(url: str, monkeypatch: pytes
     monkeypatch.setenv("OLLAMA_HOST", url)
     with pytest.raises(InvalidInput, match="is no address of a server"):
         umi.Memory.open("dict:", llm="ollama:m")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (lambda memory: memory.forget(where={"metadata": {7: 1}}), r"\[7\]: a key of metadata is a text, got int"),
+        (lambda memory: memory.forget(where={"session": {"exists": 1}}), "must be True or False, got 1"),
+        (lambda memory: memory.erase("Ada", previewed=True), "previewed is no preview of an erasure: bool"),
+        (lambda memory: memory.erase_namespace(previewed="all"), "previewed is no preview of an erasure: str"),
+    ],
+)
+async def test_what_would_delete_deletes_nothing(memory: umi.Memory, wrong: Any, why: str) -> None:
+    await memory.remember("Ada lives in Graz.")
+    with pytest.raises(InvalidInput, match=why):
+        await wrong(memory)
+    assert (await memory.stats()).episodes == 1
+
+
+async def test_what_opens_no_store(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"intelligence must be a umi\.IntelligenceLoader, got list"):
+        umi.Memory.open("dict:", intelligence=[])  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="'mysql://ada@host/umi' is of a kind Umi does not know"):
+        await umi.Memory.open("mysql://ada:secret@host/umi", embedder=None)
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None):
+        pass
+    with pytest.raises(InvalidInput, match="to re-embed takes an embedder that is there"):
+        await umi.reembed(str(tmp_path / "umi.db"), embedder=None)
