@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -82,15 +82,11 @@ def of_postgres(url: str) -> Store:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[apsw.Connection]:
-    database = None
     try:
-        database = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-        yield database
+        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as database:
+            yield database
     except (apsw.Error, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} cannot be read: {short(error)}") from None
-    finally:
-        if database is not None:
-            database.close()
 
 
 def _langgraph_file(path: Path, defaults: Defaults) -> Iterator[Item]:

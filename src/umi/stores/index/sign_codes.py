@@ -98,9 +98,7 @@ class SignCodes:
         self._changed()
 
     def put(self, documents: Ints, counts: Ints, windows: Matrix) -> None:
-        """Store the windows of documents; replaces those they had. See `Windows.put`."""
-        if not len(documents):
-            return
+        """Store the windows of documents, at least one; replaces those they had. See `Windows.put`."""
         owners = np.repeat(documents, counts)
         self.put_signs(owners, signs_of(windows), int(windows.shape[1]))
         sampled = self._is_sampled(documents)
