@@ -254,13 +254,15 @@ class Memories:
         """
         filters = Filters({name: one for name, one in ids.items() if one is not None})
         names = await self._namespaces(filters, "forget", "erase")
+        given = [one for one in ids.values() if one is not None]
+        # Operators may exclude one whom they name.
+        is_whole = len(given) == 1 and isinstance(given[0], str)
         deleted = 0
         for name in names:
-            memory = self._spaces.view(name)
-            if sum(one is not None for one in ids.values()) == 1:
-                deleted += await memory.forget(where=EVERY)
-                continue
-            deleted += await self._forget_admitted(name, filters)
+            if is_whole:
+                deleted += await self._spaces.view(name).forget(where=EVERY)
+            else:
+                deleted += await self._forget_admitted(name, filters)
         for name in await self._others(filters, names, "erase"):
             deleted += await self._forget_admitted(name, filters)
         return deleted

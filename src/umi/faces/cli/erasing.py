@@ -68,6 +68,7 @@ def forget(
     """
 
     async def work(memory: Memory) -> Answer:
+        wanted = where_of(where)
         if id_ is not None:
             found = await memory.get(id_)
             if found is None:
@@ -77,7 +78,7 @@ def forget(
             like = [*(where or ()), *(f"type {one}" for one in types or ())]
             what = f"everything with {render.clean(', '.join(like))}"
         _ask(f"Forget {what}?", yes=yes)
-        count = await memory.forget(id_, where=where_of(where), types=types_of(types))
+        count = await memory.forget(id_, where=wanted, types=types_of(types))
         if not count:
             raise NotFound(f"nothing in namespace {namespace!r} is like that, so nothing was forgotten")
         return Answer({"forgotten": count}, lambda console: console.print(Text(f"forgotten: {count:,}", style="green")))
@@ -107,11 +108,11 @@ def erase(
     them; the messages of a session, or of --where, go whole. There is no way back; `umi doctor --verify-erasure FILE` holds the receipt against every
     byte of the file. A name or a session that is not known is an error of its own: exit code 1.
     """
-    like = where_of(where)
     what = f"all about {render.clean(subject)}" if subject is not None else f"session {render.clean(session or '')}"
     what = what if where is None else f"every message with {render.clean(', '.join(where))}"
 
     async def work(memory: Memory) -> Answer:
+        like = where_of(where)
         with _reserved(receipt):
             preview = await memory.preview_erasure(subject, session=session, where=like, derived=derived.value)
             if not preview.known:

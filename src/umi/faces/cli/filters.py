@@ -42,14 +42,13 @@ def where_of(given: Sequence[str] | None) -> dict[str, Any] | None:
     wanted: dict[str, Any] = {}
     for one in given or ():
         for name, value in (_object(one) if one.lstrip().startswith("{") else _pair(one)).items():
-            place = wanted
-            if name == "metadata" and isinstance(value, dict):
-                place = wanted.setdefault("metadata", {})
-                repeated = place.keys() & value.keys()
-                place |= value
+            before = wanted.get(name)
+            if name == "metadata" and isinstance(value, dict) and isinstance(before, dict):
+                repeated = before.keys() & value.keys()
+                before |= value
             else:
-                repeated = place.keys() & {name}
-                place[name] = value
+                repeated = wanted.keys() & {name}
+                wanted[name] = value
             if repeated:
                 raise InvalidInput(
                     f'--where names {", ".join(sorted(repeated))} twice; give {{"in": [...]}} for several'
@@ -75,16 +74,14 @@ def _scalar(text: str) -> str | int | float | bool:
     """A number, true or false where the text is one, else the text; quotes make it a text in any case."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return value if isinstance(value, str | int | float) else text
 
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise InvalidInput(f"--where {text!r} is no JSON object: {error}") from None
-    if not isinstance(value, dict):
-        raise InvalidInput(f"--where {text!r} is no JSON object")
+        value: dict[str, Any] = json.loads(text)  # what begins with a brace is an object or no JSON
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"--where {text!r:.80} is no JSON object: {error}") from None
     return value

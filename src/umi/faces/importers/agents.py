@@ -113,7 +113,9 @@ def _letta_user(text: str | None) -> str | Skipped | None:
         return text
     if not isinstance(packed, Mapping) or "type" not in packed:
         return text
-    return str(packed.get("message")) if packed["type"] == "user_message" else Skipped(f"an event: {packed['type']}")
+    return (
+        _text_of(packed.get("message")) if packed["type"] == "user_message" else Skipped(f"an event: {packed['type']}")
+    )
 
 
 def _letta_assistant(message: Fields, text: str | None) -> str | Skipped | None:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from umi.errors import InvalidInput
 from umi.faces.importers.records import Defaults, Item, Rejected, date_of, objects, record
 
-_SESSION = re.compile(r"session_(\d+)\Z")
+_SESSION = re.compile(r"session_([0-9]{1,9})\Z")
 _LOCOMO_DATE = re.compile(r"\s*(\d{1,2}):(\d{2})\s*([ap])m\s+on\s+(\d{1,2})\s+([a-z]+),?\s+(\d{4})\s*\Z", re.IGNORECASE)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
@@ -26,14 +26,14 @@ def locomo(stream: BinaryIO, defaults: Defaults) -> Iterator[Item]:
         if not isinstance(conversation, Mapping):
             yield Rejected(line, sample, "has no 'conversation'")
             continue
-        for number in sorted(int(found[1]) for key in conversation if (found := _SESSION.match(key))):
-            yield from _locomo_session(conversation, number, line, sample, defaults)
+        numbers = {key: int(found[1]) for key in conversation if (found := _SESSION.match(key))}
+        for name in sorted(numbers, key=numbers.__getitem__):
+            yield from _locomo_session(conversation, name, numbers[name], line, sample, defaults)
 
 
 def _locomo_session(
-    conversation: Mapping[str, Any], number: int, line: int, sample: str, defaults: Defaults
+    conversation: Mapping[str, Any], name: str, number: int, line: int, sample: str, defaults: Defaults
 ) -> Iterator[Item]:
-    name = f"session_{number}"
     turns, said = conversation[name], conversation.get(f"{name}_date_time")
     try:
         at = _locomo_moment(said, defaults.zone)

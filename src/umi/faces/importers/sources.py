@@ -74,22 +74,17 @@ def sources(name: str, form: str, *, called: str = "") -> list[Source] | list[St
 
 
 def _folder(path: Path, form: str) -> list[Source]:
-    kinds = None if form == "claude-memory" else MARKDOWN
+    kind = "claude-memory" if form == "auto" and (path / "MEMORY.md").is_file() else None
+    kinds = None if "claude-memory" in {form, kind} else MARKDOWN
     found = sorted(one for one in path.rglob("*") if (kinds is None or one.suffix.lower() in kinds) and one.is_file())
     inside = [(one.relative_to(path).as_posix(), one) for one in found]
     shown = [(name, one) for name, one in inside if not any(part.startswith(".") for part in PurePosixPath(name).parts)]
     if not shown:
         raise InvalidInput(f"{path} holds no Markdown (.md) and no store that is known: name a file, or another folder")
-    kind = _kind(path, shown[0][1]) if form == "auto" else None
+    if form == "auto" and kind is None:
+        with shown[0][1].open("rb") as stream:
+            kind = "basic-memory" if is_basic_memory(stream.read(_HEAD_BYTES)) else None
     return [Source(name, one.stat().st_size, partial(_file, one), _changed(one), kind) for name, one in shown]
-
-
-def _kind(path: Path, first: Path) -> str | None:
-    """What a folder of Markdown is, where something tells it."""
-    if (path / "MEMORY.md").is_file():
-        return "claude-memory"
-    with first.open("rb") as stream:
-        return "basic-memory" if is_basic_memory(stream.read(_HEAD_BYTES)) else None
 
 
 def _archive(path: Path, called: str) -> list[Source]:

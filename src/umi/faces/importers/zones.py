@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, timedelta, timezone, tzinfo
+from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from umi.errors import InvalidInput
+
+_OFFSET: Final = re.compile(r"([+-])([01]?[0-9]|2[0-3])(?::([0-5][0-9]))?")
 
 
 def zone_of(name: str) -> tzinfo:
@@ -16,11 +20,10 @@ def zone_of(name: str) -> tzinfo:
     """
     if name.upper() in {"UTC", "Z"}:
         return UTC
-    if name[:1] in {"+", "-"} and name[1:].replace(":", "").isdigit():
-        hours, _, minutes = name[1:].partition(":")
+    if (found := _OFFSET.fullmatch(name)) is not None:
+        sign, hours, minutes = found.groups()
         offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
-        if offset < timedelta(days=1):
-            return timezone(-offset if name[0] == "-" else offset)
+        return timezone(-offset if sign == "-" else offset)
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

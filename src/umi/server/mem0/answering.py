@@ -95,9 +95,11 @@ def _ids(
 ) -> dict[str, Any]:
     found: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id, "run_id": run_id}
     given = {} if filters is None else _literal(filters)
-    unknown = [name for name in given if name not in found]
-    if unknown:
-        raise InvalidInput(f"filters: {unknown[0]!r:.40} is none of {', '.join(found)}")
+    for name, value in given.items():
+        if name not in found:
+            raise InvalidInput(f"filters: {name!r:.40} is none of {', '.join(found)}")
+        if found[name] not in (None, value):
+            raise InvalidInput(f"filters: {name} is {value!r:.40}, and {found[name]!r:.40} beside them: give one")
     return found | given
 
 
@@ -106,7 +108,7 @@ def _literal(text: str) -> dict[str, Any]:
     for read in (json.loads, ast.literal_eval):
         try:
             found = read(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             continue
         if isinstance(found, dict):
             return found
