@@ -17,7 +17,8 @@ from test_statuses import RECALL, said, serving
 
 import umi
 from umi import limits
-from umi.server.key_sets import KeySet
+from umi.server.key_sets import KeySet, KeySets
+from umi.server.problems import Refused
 from umi.server.settings import TokenSettings
 
 GRANTS = {"umi_grants": "alice=read"}
@@ -192,3 +193,26 @@ async def test_a_stream_ends_with_its_token(tmp_path: Path, monkeypatch: pytest.
                     break
             assert "event:" in (await asyncio.wait_for(stream, 30)).text
             assert index > 10
+
+
+async def test_a_key_set_in_a_file_is_read_again_and_a_broken_one_is_not_taken(tmp_path: Path) -> None:
+    issuer, clock, file = Issuer(), Clock(), tmp_path / "keys.json"
+    issuer.make("old", "ES256")
+    file.write_text(json.dumps({"keys": issuer.listed}), "utf-8")
+    sets = KeySets(str(file), clock)
+
+    async def found(*kids: str) -> list[bool]:
+        clock.ahead_s += limits.JWKS_FETCH_INTERVAL_S
+        return [await sets.find(kid, "ES256") is not None for kid in kids]
+
+    assert await found("old") == [True]
+    issuer.make("new", "ES256")
+    file.write_text(json.dumps({"keys": issuer.listed[1:]}), "utf-8")
+    assert await found("new", "old") == [True, False]
+    file.write_text("cut", "utf-8")
+    clock.ahead_s += limits.JWKS_REFRESH_S + 1
+    assert await found("new") == [True]
+    with pytest.raises(Refused) as refused:
+        await found("third")
+    assert (refused.value.status, refused.value.code) == (503, "key_set_unavailable")
+    await sets.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import httpx
 import live_server
 import pytest
 from live_server import make_key
+
+from umi import limits
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +51,60 @@ def test_owners_are_deleted_and_reset(client: httpx.Client) -> None:
     assert client.delete("/entities/planet/bo").status_code == 422
     assert client.post("/reset").json()["erased"] >= 1
     assert client.get("/entities").json() == []
+
+
+def _left(client: httpx.Client, *names: str) -> list[str]:
+    return [name for name in names if client.get("/memories", params={"user_id": name}).json()["results"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "filters", "left"),
+    [
+        ({}, {"user_id": {"in": ["fi", "gus"], "ne": "gus"}}, ["gus"]),
+        ({}, {"user_id": {"eq": "fi", "in": ["gus"]}}, ["fi", "gus"]),
+        ({}, {"user_id": ["fi", "gus"]}, []),
+        ({"user_id": "fi"}, {"user_id": "fi"}, ["gus"]),
+    ],
+)
+def test_only_what_all_filters_admit_is_deleted(
+    client: httpx.Client, query: dict[str, str], filters: dict[str, object], left: list[str]
+) -> None:
+    for name in ("fi", "gus"):
+        client.post("/memories", json={"messages": [{"role": "user", "content": "Hello."}], "user_id": name})
+    gone = client.delete("/memories", params={**query, "filters": json.dumps(filters)})
+    assert gone.status_code == 200, gone.text
+    assert _left(client, "fi", "gus") == left
+
+
+@pytest.mark.parametrize(
+    ("query", "filters"),
+    [
+        ({"user_id": "hy"}, '{"user_id": "ike"}'),
+        ({"user_id": "hy", "run_id": "r"}, '{"run_id": null}'),
+        ({"user_id": "hy"}, '{"session": "r"}'),
+        ({"user_id": "hy"}, '["r"]'),
+        ({"user_id": "hy"}, "{[]: 1}"),
+        ({"user_id": "hy"}, "nonsense"),
+    ],
+)
+def test_filters_that_contradict_or_cannot_be_read_delete_nothing(
+    client: httpx.Client, query: dict[str, str], filters: str
+) -> None:
+    for name in ("hy", "ike"):
+        client.post("/memories", json={"messages": [{"role": "user", "content": "Hello."}], "user_id": name})
+    refused = client.delete("/memories", params={**query, "filters": filters})
+    assert refused.status_code == 422, refused.text
+    assert "filters" in refused.json()["detail"]
+    assert _left(client, "hy", "ike") == ["hy", "ike"]
+
+
+def test_a_batch_has_a_limit_and_nothing_of_a_longer_one_is_done(client: httpx.Client) -> None:
+    added = client.post("/memories", json={"messages": "I like fog.", "user_id": "jill"}).json()
+    many = [{"memory_id": added["results"][0]["id"]}] * (limits.MEM0_PAGE_COUNT_MAX + 1)
+    refused = client.request("DELETE", "/v1/batch/", json={"memories": many})
+    assert refused.status_code == 422, refused.text
+    assert f"the limit is {limits.MEM0_PAGE_COUNT_MAX:,}" in refused.json()["detail"]
+    assert _left(client, "jill") == ["jill"]
 
 
 def test_a_reset_says_what_it_may_not_erase(tmp_path: Path) -> None:

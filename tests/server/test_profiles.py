@@ -67,6 +67,8 @@ async def tell_a_graph(client: Client) -> None:
         client, "add_observations", observations=[{"entityName": "Ada", "contents": ["Likes tea", "Has a dog"]}]
     )
     assert added["results"] == [{"entityName": "Ada", "addedObservations": ["Has a dog"]}]
+    again = await call(client, "add_observations", observations=[{"entityName": "Ada", "contents": ["Has a dog"]}])
+    assert again["results"] == [{"entityName": "Ada", "addedObservations": []}]
     whole = await call(client, "read_graph")
     assert whole["relations"] == [works]
     assert whole["entities"] == [ada | {"observations": [*ada["observations"], "Has a dog"]}, acme]
@@ -88,6 +90,13 @@ async def test_the_graph_over_stdio(tmp_path: Path) -> None:
     async with by_stdio(tmp_path / "umi.db", "--profile", "reference") as client:
         assert await names(client) == TOOLS["reference"]
         await tell_a_graph(client)
+
+
+@pytest.mark.parametrize(("profile", "count"), [("mem0", 3), ("reference", 3)])
+async def test_who_only_reads_has_no_tool_that_writes(tmp_path: Path, profile: str, count: int) -> None:
+    async with by_stdio(tmp_path / "umi.db", "--profile", profile, "--read-only") as client:
+        assert await names(client) == TOOLS[profile][:count]
+        assert "Unknown tool" in await failing(client, TOOLS[profile][-1])
 
 
 async def test_the_graph_over_http_and_what_is_deleted_is_gone(graphs: live_server.Live) -> None:

@@ -262,6 +262,29 @@ async def test_vectors_that_are_replaced_again_and_again_take_no_more_memory() -
     assert codes.nearest(codes.compare(rows[7]), 1).tolist() == [7]
 
 
+def test_a_sample_that_is_thinned_out_is_as_one_that_was_never_larger() -> None:
+    rows = normalised(np.random.default_rng(3).normal(size=(200, 64)))
+
+    def made(every: list[int]) -> SignCodes:
+        codes = SignCodes(
+            lambda places: KeyedWindows(places, np.ones(len(places), np.int64), rows[places]),
+            lambda places: places % every[0] == 0,
+        )
+        codes.add_documents(200)
+        codes.put(np.arange(200), np.ones(200, np.int64), rows)
+        return codes
+
+    every = [2]
+    larger, sparse = made(every), made([20])
+    before = larger.compare(rows[3])
+    every[0] = 20
+    larger.thin_out()
+    thinned, never = larger.compare(rows[3]), sparse.compare(rows[3])
+    assert (thinned.mean, thinned.deviation) == pytest.approx((never.mean, never.deviation))
+    assert thinned.mean != pytest.approx(before.mean)
+    assert larger.nearest(larger.compare(rows[7]), 1).tolist() == [7]
+
+
 async def test_a_block_that_is_not_what_its_messages_say_is_found_by_the_check(tmp_path: Path) -> None:
     path = str(tmp_path / "umi.db")
     async with umi.Memory.open(path) as memory:

@@ -58,3 +58,13 @@ def test_a_backup_can_be_opened(umi: Umi) -> None:
     assert umi.data("backup", copy + "2")["bytes"] > 0
     assert "cannot be piped" in umi("backup", "-", code=BAD_INPUT)
     assert not (umi.folder / "-").exists()
+
+
+def test_a_copy_into_a_store_that_holds_something_else_is_no_success(umi: Umi) -> None:
+    other = str(umi.folder / "other.db")
+    umi("remember", "I live in Oslo.", "--db", other, "--namespace", "before")
+    said = " ".join(umi("copy", str(umi.db), other, code=STORE_TROUBLE).split())
+    assert "holds something else than" in said
+    assert "Copy into an empty store" in said
+    assert "I live in Oslo." in umi("list", "--db", other, "--namespace", "before")
+    assert "Lisbon" in umi("list")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 from pathlib import Path
@@ -10,8 +11,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import umi
+from umi.errors import InvalidInput
 from umi.faces.cli import erasing
+from umi.faces.cli.filters import where_of
 from umi.faces.cli.main import app
+from umi.sim import SimClock, SimEmbedder
+from umi.sim.rng import DeterministicRng
 
 OK, NOTHING, BAD_INPUT, STORE_TROUBLE, INCOMPLETE = 0, 1, 2, 3, 4
 
@@ -51,6 +57,89 @@ def test_forget_by_id(cli: Umi) -> None:
     assert "Anneliese has a cold." not in _ids(cli)
     assert "not in namespace" in cli("forget", id_, "--yes", code=NOTHING)
     assert cli.data("forget", _ids(cli)["Bea has a dog."], "--yes") == {"forgotten": True}
+
+
+@pytest.mark.parametrize(
+    ("like", "asked", "count"),
+    [
+        (["--where", "speaker=Ben"], "everything with speaker=Ben", 1),
+        (["--where", "metadata.n=1"], "everything with metadata.n=1", 1),
+        (["--where", "metadata.n=1", "--where", "metadata.kind=note"], "metadata.n=1, metadata.kind=note", 1),
+        (["--where", '{"metadata": {"n": 1}}', "--where", "metadata.kind=letter"], "", 0),
+        (["--where", 'metadata.n="1"'], "", 0),
+        (["--type", "preference"], "everything with type preference", 0),
+        (["--where", "speaker=Bea"], "", 0),
+    ],
+)
+def test_forget_what_is_like_something(
+    cli: Umi, monkeypatch: pytest.MonkeyPatch, like: list[str], asked: str, count: int
+) -> None:
+    monkeypatch.setattr(erasing, "_somebody_is_there", lambda: True)
+    cli("remember", "Tea is at four.", "--metadata", '{"n": 1, "kind": "note"}')
+    before = len(cli.data("list")["items"])
+    shown = cli("forget", *like, answer="y\n", code=OK if count else NOTHING)
+    assert asked in shown
+    assert (f"forgotten: {count}" in shown) == bool(count)
+    assert len(cli.data("list")["items"]) == before - count
+
+
+@pytest.mark.parametrize("command", [["forget"], ["erase"]])
+def test_a_filter_that_cannot_be_read_deletes_nothing_and_asks_nobody(cli: Umi, command: list[str]) -> None:
+    before = _ids(cli)
+    assert "must be NAME=VALUE" in cli(*command, "--where", "nonsense", code=BAD_INPUT)
+    assert "must be NAME=VALUE" in cli(*command, "--where", "nonsense", "--yes", code=BAD_INPUT)
+    assert _ids(cli) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        (["session=s", "metadata.n=1"], {"session": "s", "metadata": {"n": 1}}),
+        (
+            ["metadata.a=true", 'metadata.b="1"', "metadata.c=x y", "metadata.d=null"],
+            {"metadata": {"a": True, "b": "1", "c": "x y", "d": "null"}},
+        ),
+        (["metadata.n=1", '{"metadata": {"m": {"gt": 2}}}'], {"metadata": {"n": 1, "m": {"gt": 2}}}),
+        (["metadata.n=" + "[" * 100_000], {"metadata": {"n": "[" * 100_000}}),
+        ([], None),
+    ],
+)
+def test_filters_are_read(given: list[str], read: object) -> None:
+    assert where_of(given) == read
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["metadata.n=1", "metadata.n=2"], "names n twice"),
+        (["session=a", "session=b"], "names session twice"),
+        (["metadata=5", "metadata.n=1"], "names metadata twice"),
+        (["metadata.n=1", '{"metadata": 5}'], "names metadata twice"),
+        (['{"session": "a"'], "is no JSON object"),
+        (['{"a":' * 20_000 + "1" + "}" * 20_000], "is no JSON object"),
+        (["=x"], "must be NAME=VALUE"),
+    ],
+)
+def test_filters_that_cannot_be_read_are_refused(given: list[str], told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        where_of(given)
+
+
+async def _with_another_embedder(path: Path) -> None:
+    async with umi.Memory.open(str(path), embedder=SimEmbedder(SimClock(), DeterministicRng(1))) as memory:
+        await memory.remember("Anneliese has two cats.")
+
+
+def test_a_file_of_another_embedder_is_erased_from_without_it(tmp_path: Path) -> None:
+    path = tmp_path / "umi.db"
+    asyncio.run(_with_another_embedder(path))
+    words = ["--db", str(path), "--json"]
+    env = {"UMI_EMBEDDER": "", "COLUMNS": "160"}
+    done = CliRunner().invoke(app, ["erase", "Anneliese", "--yes", *words], env=env)
+    assert (done.exit_code, len(json.loads(done.output)["data"]["deleted"])) == (OK, 1)
+    refused = CliRunner().invoke(app, ["stats", *words], env=env | {"UMI_EMBEDDER": "local"})
+    assert refused.exit_code == STORE_TROUBLE, refused.output
+    assert "umi reembed" in refused.output
 
 
 def test_nobody_to_ask_is_no_yes(cli: Umi) -> None:

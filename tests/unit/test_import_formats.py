@@ -71,6 +71,15 @@ def test_a_large_file_with_broken_records_twice(umi: Umi, name: str) -> None:
     assert umi("export", "-") == kept  # not a byte moved
 
 
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "csv"])
+def test_every_record_is_read_or_named(name: str) -> None:
+    make, file_name, _ = FORMATS[name]
+    made = make()
+    found = items(made.content, Format.AUTO, file_name, speaker="Alice")
+    assert {one.message.content for one in found if isinstance(one, Record)} == set(made.texts)
+    assert (len(rejected(found)), sum(isinstance(one, Skipped) for one in found)) == (made.rejected, made.skipped)
+
+
 def test_a_folder_of_markdown_twice(umi: Umi) -> None:
     found = made_dumps.notes()
     for name, made in found.items():

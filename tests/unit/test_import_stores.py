@@ -70,8 +70,7 @@ FOLDERS: dict[str, Callable[[Path], Made]] = {
 def test_a_folder_twice(umi: Umi, name: str) -> None:
     folder = umi.folder / "notes"
     folder.mkdir()
-    more = ["--format", "claude-memory"] if name == "claude-memory" else []
-    twice(umi, str(folder), FOLDERS[name](folder), name, *more)
+    twice(umi, str(folder), FOLDERS[name](folder), name)
 
 
 def test_mem0s_store_in_use_twice(umi: Umi) -> None:
@@ -105,6 +104,21 @@ def test_mem0s_store_a_namespace_per_user_and_then_its_dump(umi: Umi) -> None:
     assert [(one["namespace"], one["known_already"]) for one in again["namespaces"]] == [("mem0/user/ada", 1)]
     alone = umi.data("import", str(folder / "history.db"), "--namespace", "alone", "--embedder", "none")
     assert (alone["form"], alone["namespaces"][0]["messages"]) == ("mem0", 2)
+
+
+def test_of_copies_of_a_point_the_last_one_counts(umi: Umi) -> None:
+    from qdrant_client.models import PointStruct
+
+    with sqlite3.connect(umi.folder / "storage.sqlite") as database:
+        database.execute("CREATE TABLE points (id TEXT, point BLOB)")
+        for id_, text in (("m1", "I live in Berlin."), ("m2", "I like tea."), ("m1", "I live in Rome.")):
+            payload = {"data": text, "user_id": "ada", "created_at": "2026-03-01T09:00:00+00:00"}
+            point = PointStruct(id=id_, vector=[1.0], payload=payload)
+            database.execute("INSERT INTO points VALUES (?, ?)", (id_, pickle.dumps(point)))
+    database.close()
+    data = umi.data("import", str(umi.folder / "storage.sqlite"), "--embedder", "none")
+    assert (data["form"], data["rejected_count"]) == ("mem0", 0)
+    assert sorted(one["content"] for one in kept(umi)) == ["I like tea.", "I live in Rome."]
 
 
 @pytest.mark.parametrize("form", ["mem0", "langgraph"])
@@ -237,6 +251,29 @@ def test_an_old_agent_file() -> None:
     block, message = messages(items(json.dumps(agent), Format.AUTO, "sam.af", speaker="Ada"))
     assert (block.content, block.role, block.metadata) == ("Name: Ada", "assistant", {"agent": "sam", "block": "human"})
     assert (message.content, message.speaker, message.session) == ("I live in Rome.", "Ada", "sam")
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "form"),
+    [
+        ({"agents": []}, "a.af", Format.LETTA),
+        ({"messages": [{"role": "user", "content": '{"type": "user_message"}'}]}, "a.af", Format.LETTA),
+        (
+            {
+                "messages": [
+                    {"role": "assistant", "tool_calls": [{"function": {"name": "send_message", "arguments": "{"}}]}
+                ]
+            },
+            "a.af",
+            Format.LETTA,
+        ),
+        ({"facts": [{"fact": "Ada lives in Rome."}]}, "z.json", Format.ZEP),
+        ({"messages": [{"uuid": "1", "role": "user"}, {"uuid": "2", "content": 7}, []]}, "z.json", Format.ZEP),
+    ],
+)
+def test_what_an_agent_server_left_empty_is_named_and_nothing_is_made_up(content: Any, name: str, form: Format) -> None:
+    found = items(json.dumps(content), form, name)
+    assert found == rejected(found) != []
 
 
 def test_what_zep_knows_to_be_over_is_no_memory() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from umi.errors import InvalidInput
 from umi.faces.importers import Defaults, Format, Item, Record, Rejected, read
+from umi.faces.importers.zones import zone_of
 from umi.limits import NAME_BYTES_MAX, TEXT_BYTES_MAX
 from umi.types import Message
 
@@ -172,6 +173,14 @@ class TestLocomo:
         assert found[3].line > found[0].line > 1
         assert "sometime" in found[2].reason
 
+    def test_sessions_come_in_the_order_of_their_numbers_however_they_are_written(self) -> None:
+        turn = {"speaker": "Ann", "dia_id": "", "text": "Hi"}
+        at = "1:56 pm on 8 May, 2023"
+        talk = {name: [turn] for name in ("session_10", "session_02", "session_1")}
+        talk |= {f"{name}_date_time": at for name in talk}
+        found = messages(items(json.dumps([{"sample_id": "s", "conversation": talk}]), Format.LOCOMO))
+        assert [one.session for one in found] == ["s:session_1", "s:session_02", "s:session_10"]
+
     def test_one_conversation_without_the_array(self) -> None:
         assert len([i for i in items(json.dumps(LOCOMO[0]), name="one.json") if isinstance(i, Record)]) == 2
 
@@ -268,3 +277,81 @@ def test_what_stands_in_a_file_twice_is_two_messages(content: str, name: str, fo
     ids = [one.id for one in found]
     assert len(set(ids)) == 3
     assert [one.id for one in messages(items(content, form, name))] == ids
+
+
+@pytest.mark.parametrize(
+    ("name", "hours"), [("utc", 0), ("Z", 0), ("+09:00", 9), ("-05:30", -5.5), ("+5", 5), ("-23:59", -(23 + 59 / 60))]
+)
+def test_an_offset_is_a_zone(name: str, hours: float) -> None:
+    assert zone_of(name).utcoffset(None) == timedelta(hours=hours)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "+24:00",
+        "+05:60",
+        "+:30",
+        "+1:2:3",
+        "+\u00b2",
+        "-\u0665",
+        "+" + "9" * 5_000,
+        "+0530",
+        "Nowhere/Town",
+        "../x",
+        "",
+    ],
+)
+def test_what_is_no_zone_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInput, match="is not known; write UTC"):
+        zone_of(name)
+
+
+LONG = "x" * (TEXT_BYTES_MAX + 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "form", "left_out", "kept"),
+    [
+        (f"Before.\n{LONG}\nBehind.", "a.txt", Format.TEXT, ["a line of 1,0"], ["Before.", "Behind."]),
+        (f"---\ntitle: x\n---\n# Long\n\n{LONG}", "n.md", Format.BASIC_MEMORY, ["limit"], []),
+        ('[]\n{"type": "x"}', "m.jsonl", Format.MCP_MEMORY, ["not a JSON object", "neither an entity"], []),
+        ("", "a.csv", Format.CSV, [], []),
+        (
+            '[{"mapping": {"a": {"message": 7}, "b": {"parent": "a", "message": {"author": 1}}}, "current_node": "b"}]',
+            "conversations.json",
+            Format.CHATGPT,
+            ["no object", "without an author"],
+            [],
+        ),
+        (
+            '[{"conversation": {"session_1": 7, "session_1_date_time": "1:56 pm on 8 May, 2023"}}]',
+            "l.json",
+            Format.LOCOMO,
+            ["is not a list of turns"],
+            [],
+        ),
+        (
+            '[7, {"haystack_sessions": []}, {"haystack_sessions": [[]], "haystack_session_ids": ["b"], "haystack_dates": ["soon"]}]',
+            "l.json",
+            Format.LONGMEMEVAL,
+            ["not a JSON object", "lacks haystack_sessions", "does not read like"],
+            [],
+        ),
+        (
+            '[{"haystack_sessions": [7], "haystack_session_ids": ["a"], "haystack_dates": ["2023/04/10 (Mon) 17:50"]}]',
+            "l.json",
+            Format.LONGMEMEVAL,
+            ["is not a list of turns"],
+            [],
+        ),
+    ],
+)
+def test_what_cannot_be_kept_is_named_and_the_rest_is_read(
+    content: str, name: str, form: Format, left_out: list[str], kept: list[str]
+) -> None:
+    found = items(content, form, name)
+    assert [one.message.content for one in found if isinstance(one, Record)] == kept
+    reasons = [one.reason for one in rejected(found)]
+    assert len(reasons) == len(left_out)
+    assert all(part in reason for part, reason in zip(left_out, reasons, strict=True)), reasons

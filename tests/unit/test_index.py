@@ -16,7 +16,10 @@ from umi._core.ranking import rank
 from umi._core.vectors import normalised
 from umi.errors import EmbedderMismatch
 from umi.ports.candidates import TermCounts
+from umi.stores.index.masks import Masks
 from umi.stores.index.search_index import NamespaceIndex
+from umi.stores.index.term_counts import KEPT_TIMES, Reaches, Room, choose
+from umi.types.filters import Condition, Filter
 
 WORDS = [f"w{number}" for number in range(30)]
 DIMENSIONS = 16
@@ -281,3 +284,48 @@ def test_what_is_removed_leaves_no_word_no_name_and_no_number_behind() -> None:
     add(index, [Indexed(2, ["gull"], 1, "trip", "Ada")])
     assert [int(key) for key in index.text_candidates(["gull"]).keys] == [2]
     assert index.text_candidates(["ada"]).spoken.tolist() == []
+
+
+def test_windows_of_long_texts_stay_their_own_when_most_others_were_removed() -> None:
+    index, numbers = NamespaceIndex(), np.random.default_rng(4)
+    windows = {key: normalised(numbers.standard_normal((3, DIMENSIONS))) for key in range(90)}
+    for key, own in windows.items():
+        add(index, [Indexed(key, ["x"], 1, None, None)])
+        give(index, key, own)
+    before = index.bytes
+    index.remove(*range(0, 90, 3), *range(1, 90, 3))
+    for key in range(2, 90, 3):
+        for own in windows[key]:
+            found = index.vector_candidates(own, pool=1)
+            assert (found.keys.tolist(), np.round(found.cosine, 3).tolist()) == ([key], [1.0])
+    assert index.bytes < before
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_best_that_a_filter_keeps_are_chosen_beside_the_best_of_all(seed: int) -> None:
+    rng, count, pool = np.random.default_rng(seed), 60, 2
+    # Every third turn begins a session.
+    before = np.where(np.arange(count) % 3, np.arange(count) - 1, -1)
+    after = np.where(np.arange(count) % 3 < 2, np.arange(count) + 1, -1)
+    hits = [np.sort(rng.choice(count, size, replace=False)) for size in (25, 6)]
+    times = [rng.integers(1, 4, len(turns)).astype(np.float32) for turns in hits]
+    kept = rng.random(count) < 0.5
+    chosen, _ = choose(["a", "b"], list(zip(hits, times, strict=True)), before, after, pool, Room(), Reaches(), kept)
+    weight = np.zeros(count + 1)
+    for turns, tf in zip(hits, times, strict=True):
+        weight[turns] += np.log1p(count / len(turns)) * tf / (tf + 1)
+    total = weight[:-1] + 0.3 * (weight[before] + weight[after])
+    best = [turn for turn in np.argsort(-np.round(total, 5), kind="stable").tolist() if total[turn]]
+    wanted = {*best[:pool], *[turn for turn in best if kept[turn]][: KEPT_TIMES * pool]}
+    assert chosen.tolist() == sorted(wanted)
+    assert len(wanted) > pool
+
+
+def test_flags_of_many_filters_are_each_their_own_and_take_bounded_memory() -> None:
+    masks, keys, sizes = Masks(), np.arange(1_000), []
+    for number in (*range(100), *range(100)):
+        one = Filter((Condition("session", (f"s{number}",)),))
+        flags = masks.of(one, keys, 0, lambda _, start, number=number: np.arange(start + number, 1_000, 100))
+        assert np.flatnonzero(flags).tolist() == list(range(number, 1_000, 100))
+        sizes.append(masks.bytes)
+    assert sizes[-1] == sizes[100] < sizes[9] * 10

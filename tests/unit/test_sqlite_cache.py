@@ -429,6 +429,19 @@ async def test_a_leg_that_is_asked_half_way_does_the_rest(tmp_path: Path, monkey
         assert await store.check_integrity() == []
 
 
+async def test_rows_that_are_given_to_an_index_in_parts_are_all_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("umi.stores.sql.cache._CHECKED_COUNT", 2)
+    monkeypatch.setattr("umi.stores.sql.cache._PORTION_COUNT", 4)
+    async with opened(tmp_path / "umi.db") as store:
+        space = store.namespace("a")
+        await add(space, *[f"message number {n}" for n in range(11)])
+        await space.write(lambda tx: tx.add_vectors({"ep_1": vector(0), "ep_9": vector(0)}))
+    async with opened(tmp_path / "umi.db") as store:
+        assert await found(store.namespace("a")) == (list(range(11)), [1, 9])
+
+
 async def test_indexes_are_bounded_in_number_and_answer_the_same_when_they_come_back(tmp_path: Path) -> None:
     """Small indexes take next to nothing each; ten thousand of them do not."""
     path = tmp_path / "umi.db"

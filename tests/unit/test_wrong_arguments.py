@@ -83,6 +83,35 @@ async def test_a_blank_name_is_no_file(url: str, tmp_path: Path, monkeypatch: py
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"token_budget": 0}, "token_budget must be a positive whole number, got 0"),
+        ({"busy_timeout_ms": 1.5}, "busy_timeout_ms must be a positive whole number, got 1.5"),
+        ({"cache_bytes_max": True}, "cache_bytes_max must be a positive whole number, got True"),
+        ({"deadline_s": float("nan")}, "deadline_s must be a positive number of seconds, got nan"),
+        ({"money_budget": "1"}, "money_budget must be a positive number of money, got '1'"),
+        ({"money_budget": 1.0}, "money_budget needs price_per_million"),
+        ({"act_from": 0.29}, "act_from must be a confidence of 0.3..1, got 0.29"),
+        ({"read_url": 5}, "read_url must be an address, got int"),
+        *(
+            ({"price_per_million": wrong}, "price_per_million must be two numbers, 0 or more")
+            for wrong in (5, (1,), (1, -1), (1, float("inf")), "12", {1.0, 2.0})
+        ),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidInput, match=rf"Config\.{told}"):
+        umi.Config(**given)
+
+
+async def test_an_open_memory_is_not_opened_again(memory: umi.Memory) -> None:
+    await memory.remember("I live in Graz.")
+    with pytest.raises(InvalidInput, match="open already"):
+        await memory
+    assert (await memory.stats()).episodes == 1
+
+
 @pytest.mark.parametrize("part", ["config", "clock", "entropy"])
 def test_parts_are_what_they_are_called(part: str) -> None:
     given: dict[str, Any] = {part: "x"}
