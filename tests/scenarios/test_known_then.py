@@ -27,11 +27,16 @@ async def test_a_contradiction_that_was_settled_later_is_open_as_known_before() 
         assert [one.resolved for one in after.hits[0].evolutions] == [None]
 
 
-async def test_a_message_without_statements_is_of_the_time_at_which_it_was_said() -> None:
-    async with umi.Memory.open("dict:", embedder=None) as memory:
+class Down:
+    async def complete(self, request: umi.CompletionRequest) -> umi.Completion:
+        raise umi.LLMError.NotConfigured(request.task)
+
+
+async def test_a_message_that_waits_to_be_read_is_of_the_time_at_which_it_was_said() -> None:
+    async with umi.Memory.open("dict:", embedder=None, llm=Down()) as memory:
         days = [datetime(2026, month, 5, tzinfo=UTC) for month in (1, 2, 3, 4)]
         for at in days[::2]:
-            await memory.remember(f"The quokka of {at:%B} sleeps.", at=at, extract_entities=False)
+            assert (await memory.remember(f"The quokka of {at:%B} sleeps.", at=at)).deferred
         january, march = "The quokka of January sleeps.", "The quokka of March sleeps."
         for view, wanted in (
             ({"time_range": (days[1], days[3])}, [march]),

@@ -244,4 +244,4 @@ async def test_what_opens_no_store(tmp_path: Path) -> None:
     async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None):
         pass
     with pytest.raises(InvalidInput, match="to re-embed takes an embedder that is there"):
-        await umi.reembed(str(tmp_path / "umi.db"), embedder=None)
+        await umi.reembed(str(tmp_path / "umi.db"), embedder=None)  # type: ignore[arg-type]
