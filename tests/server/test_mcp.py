@@ -135,9 +135,20 @@ async def test_a_resource_or_prompt_that_fails_says_why(tmp_path: Path) -> None:
     async with by_stdio(tmp_path / "umi.db") as client:
         with pytest.raises(MCPError, match="invalid_input"):
             await client.get_prompt("with_memory", {"question": " "})
+        with pytest.raises(MCPError, match="subject is blank"):
+            await client.read_resource("umi://profile/%20")
         for count in ("NAME", "1.5", "-1", "0", "1001", "9" * 5000):
             with pytest.raises(MCPError, match="count must be a whole number"):
                 await client.read_resource(f"umi://timeline/{count}")
+
+
+async def test_nothing_is_deleted_by_an_id_that_nothing_has(tmp_path: Path) -> None:
+    async with by_stdio(tmp_path / "umi.db") as client:
+        await call(client, "remember", text="I live in Berlin.", speaker="Alice")
+        shown = await call(client, "forget", id="ent_0")
+        assert (shown["would_delete"], shown["deleted"], shown["next_step"]) == ([], 0, "nothing has this id")
+        assert (await call(client, "forget", id="ent_0", confirm=True))["deleted"] == 0
+        assert "Berlin" in await said(client, "recall", question="Where does Alice live?")
 
 
 async def test_a_client_that_only_reads_has_no_tool_that_writes(tmp_path: Path) -> None:
@@ -159,6 +170,13 @@ async def test_a_session_over_http_and_the_same_by_rest(live: live_server.Live) 
         said = rest.get("/v1/namespaces/team%2Fx/episodes").json()["items"]
         assert [one["content"] for one in said][:1] == ["I moved to Rome."]
         assert rest.get("/v1/namespaces/mine/episodes").json()["items"] == []
+
+
+def test_a_name_outside_its_limits_is_refused_before_the_protocol_begins(live: live_server.Live) -> None:
+    with live.client() as rest:
+        answer = rest.post(f"/mcp/{'a' * 257}", json={})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+    assert "256" in answer.json()["detail"]
 
 
 async def test_without_a_name_in_the_path_it_is_the_servers_namespace(live: live_server.Live) -> None:

@@ -38,6 +38,17 @@ def test_a_file_is_remembered_with_progress_and_the_second_time_stores_nothing(t
         refused = client.post(path, params={"name": "x.jsonl", "timezone": "Nowhere/Town"}, content=b"{}")
         assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
         assert client.post(path, params={"name": "x.zip"}, content=b"PK\x03\x04 broken").status_code == 400
+        base = client.post(path, params={"name": "x.db"}, content=b"SQLite format 3\0" + bytes(100))
+        assert (base.status_code, "is a database" in base.json()["detail"]) == (400, True)
+        assert client.post(path, params={"name": "x.zip"}, content=b"no archive").status_code == 400
+        said = [
+            {"uuid": "1", "created_at": "2026-05-02T10:00:00Z", "role_type": "tool", "content": "found"},
+            {"uuid": "2"},
+        ]
+        zep = json.dumps([{"user_id": "u", "threads": [{"thread_id": "t", "messages": said}]}])
+        passed = lines(client.post(path, params={"name": "zep.json"}, content=zep.encode()))[-1]
+        assert (passed["messages"], passed["rejected_count"], passed["done"]) == (0, 1, True)
+        assert passed["skipped"] == {"by tool, not by a person or the assistant": 1}
         assert client.post(path, params={"modified": "yesterday"}, content=b"a text").status_code == 400
     with umi.blocking.Memory.open(str(db), namespace="alice", embedder=None) as memory:
         assert [fact.value for fact in memory.facts("Alice")] == ["StartupX"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -357,6 +358,17 @@ def test_health_and_the_document_and_its_page(client: Named, tmp_path: Path) -> 
         assert "http://" not in text
         assert "https://" not in text
     assert script.headers["content-type"].startswith("text/javascript")
+
+
+def test_a_file_of_the_page_is_the_same_packed_or_not_and_no_other_file_is_given(client: Named) -> None:
+    page = client.client.get("/")
+    plain = client.client.get("/", headers={"Accept-Encoding": "identity"})
+    assert (page.headers["content-encoding"], "content-encoding" in plain.headers) == ("gzip", False)
+    assert page.text == plain.text != ""
+    prefix = re.search(r'"(/[a-z]+/)[^"]+\.js"', page.text)
+    assert prefix is not None
+    for name in ("nothing.js", "../settings.py", "%2e%2e/settings.py", "..%2fsettings.py"):
+        assert client.client.get(f"{prefix[1]}{name}").status_code == 404, name
 
 
 def test_metrics_count_by_action_and_name_nobody(client: Named) -> None:

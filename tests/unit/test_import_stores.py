@@ -253,6 +253,28 @@ def test_an_old_agent_file() -> None:
     assert (message.content, message.speaker, message.session) == ("I live in Rome.", "Ada", "sam")
 
 
+def test_who_said_what_in_zep_of_any_version() -> None:
+    at = "2026-05-02T10:00:00Z"
+    said = [
+        {"uuid": "1", "created_at": at, "content": "Hi.", "role": "user", "name": "Bo"},
+        {"uuid": "2", "created_at": at, "content": "Hello.", "role": "assistant"},
+        {"uuid": "3", "created_at": at, "content": "How?", "role": "Bo", "role_type": "user"},
+        {"uuid": "4", "created_at": at, "content": "So.", "role": "helper", "role_type": "assistant"},
+        {"uuid": "5", "created_at": at, "content": "A page.", "role_type": "norole"},
+    ]
+    users = [{"user_id": "u1", "threads": [{"thread_id": "t1", "messages": said}]}]
+    found = [one for one in items(json.dumps(users), Format.ZEP, "zep.json", speaker="Ada") if isinstance(one, Record)]
+    assert [(one.message.content, one.message.role, one.message.speaker) for one in found] == [
+        ("Hi.", "user", "Bo"),
+        ("Hello.", "assistant", None),
+        ("How?", "user", "Bo"),
+        ("So.", "assistant", "helper"),
+        ("A page.", "user", "Ada"),
+    ]
+    assert {(one.message.session, one.group) for one in found} == {("t1", "u1")}
+    assert {one.message.at for one in found} == {datetime(2026, 5, 2, 10, tzinfo=UTC)}
+
+
 @pytest.mark.parametrize(
     ("content", "name", "form"),
     [
