@@ -179,6 +179,18 @@ def _made(content: str, **more: str) -> Entity:
     return Entity(EntityType.PERSON, content.split(maxsplit=1)[0], content, **more)  # type: ignore[arg-type]
 
 
+async def test_a_search_by_words_leaves_out_what_only_stands_beside_a_match(alice: StorageBackend) -> None:
+    rows = [episode_row(number, content) for number, content in enumerate(["Nothing.", "I like hiking.", "Nothing."])]
+    made = [entity(number, id=f"e{number}") for number in range(3)]
+
+    def work(tx: Transaction) -> None:
+        tx.add_episodes(rows)
+        tx.add_entities(made)
+
+    await alice.write(work)
+    assert [each.id for each in await alice.search("hiking", 5)] == ["e1"]
+
+
 async def test_an_entity_made_by_hand_is_kept_found_and_deleted(alice: StorageBackend) -> None:
     works, likes = _made("Alice works at Acme"), _made("Bob likes hiking in Acme woods")
     assert await alice.store_entity(works) == works.id

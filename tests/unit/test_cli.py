@@ -457,6 +457,23 @@ class TestUpkeep:
         umi.db.write_bytes(raw)
         assert umi.data("doctor", code=STORE_TROUBLE, status="error")["ok"] is False
 
+    @pytest.mark.parametrize(
+        ("words", "what", "told"),
+        [
+            (["--llm", "nonsense"], "model", "'nonsense' is not known"),
+            (["--llm", "http://127.0.0.1:9/v1#m"], "model", "127.0.0.1:9"),
+            (["--embedder", "nonsense"], "embedder", "'nonsense' is not known"),
+        ],
+    )
+    def test_the_doctor_names_a_part_that_does_not_answer(
+        self, umi: Umi, words: list[str], what: str, told: str
+    ) -> None:
+        umi("remember", "Tea is at four.", "--embedder", "none")
+        more = [] if "--embedder" in words else ["--embedder", "none"]
+        data = umi.data("doctor", *words, *more, code=STORE_TROUBLE, status="error")
+        (wrong,) = [one for one in data["findings"] if not one["ok"]]
+        assert (wrong["what"], told in wrong["detail"]) == (what, True)
+
     def test_maintain_with_nothing_to_do(self, umi: Umi) -> None:
         umi.say("Alice: I live in Berlin.")
         assert umi.data("maintain")["completed"] == 0

@@ -25,6 +25,9 @@ def test_a_context_is_text_to_paste_within_its_budget(cli: Umi) -> None:
     assert small["tokens"] <= 80
     assert small["left_out_count"] > 0
     assert cli.data("context", "quantum chromodynamics lattice", code=NOTHING, status="empty")["text"] == ""
+    nothing = cli("context", "quantum chromodynamics lattice", code=NOTHING)
+    assert "<memory>" not in nothing
+    assert "0 tokens" in nothing
 
 
 def test_a_filter_bounds_the_context(cli: Umi) -> None:

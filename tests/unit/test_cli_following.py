@@ -45,6 +45,15 @@ def test_changes_are_told(cli: Umi) -> None:
     assert [one["kind"] for one in cli.data("changes", "--namespace", "team")] == ["remembered", "read"]
 
 
+def test_what_is_left_for_later_is_read_by_who_works(cli: Umi) -> None:
+    assert "it waits to be finished" in cli("remember", "I work at Acme.", "--speaker", "Bob", "--later")
+    assert "employer" not in cli("facts", "Bob", code=NOTHING)
+    assert "1 finished, 0 waiting" in cli("work", "--idle", "0")
+    assert "Acme" in cli("facts", "Bob")
+    assert cli.data("work", "--idle", "0")["completed"] == 0
+    assert "--llm" in cli("reread", code=BAD_INPUT)
+
+
 def test_following_prints_one_object_a_line_until_it_is_stopped(cli: Umi) -> None:
     seen = cli.data("changes")
     command = [*UMI, "changes", "--after", str(seen[0]["sequence"]), "--follow", "--json"]

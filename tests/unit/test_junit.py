@@ -79,6 +79,15 @@ def test_results_without_a_time_are_told_by_what_they_say(tmp_path: Path) -> Non
     assert len({first.id, *(one.id for one in others)}) == 3
 
 
+def test_properties_of_others_and_empty_ones_say_nothing(tmp_path: Path) -> None:
+    others = (
+        "<properties><property name='task_id' value='theirs'/><property name='umi.task_id' value=''/>"
+        "<property name='umi.recall_id'/><property value='x'/></properties>"
+    )
+    found = read(tmp_path, f"<testsuite name='s' {NOON}>{others}<testcase name='x'/></testsuite>", task_id="build")
+    assert [(one.task_id, one.recall_id) for one in found] == [("build", None)]
+
+
 def test_suites_of_one_name_that_share_the_time_of_the_outer_one_are_several(tmp_path: Path) -> None:
     suite = "<testsuite name='s'><testcase name='{}'/></testsuite>"
     found = read(tmp_path, f"<testsuites {NOON}>{suite.format('a')}{suite.format('b')}</testsuites>")

@@ -228,6 +228,7 @@ def test_pull_requests_become_signals_once_they_are_decided(tmp_path: Path) -> N
         {"number": "4", "state": "MERGED"},
         {"number": 5, "title": "Late", "state": "MERGED", "mergedAt": None},
         {"number": 6, "title": "Odd", "state": "SOLD"},
+        7,
     ]  # fmt: skip
     provider = PullRequestSignalProvider(written(tmp_path / "pulls.json", *pulls))
     merged, closed = provider.load_signals()
@@ -235,7 +236,7 @@ def test_pull_requests_become_signals_once_they_are_decided(tmp_path: Path) -> N
         "pr-1", "success", "approved", "T-7", "rec_1",
     )  # fmt: skip
     assert (closed.outcome, closed.human_verdict, closed.task_description) == ("failure", "rejected", "Logout")
-    assert [where for where, _ in provider.quarantined] == [f"pulls.json record {number}" for number in (4, 5, 6)]
+    assert [where for where, _ in provider.quarantined] == [f"pulls.json record {number}" for number in (4, 5, 6, 7)]
 
 
 # The loader.
