@@ -86,6 +86,9 @@ def test_properties_of_others_and_empty_ones_say_nothing(tmp_path: Path) -> None
     )
     found = read(tmp_path, f"<testsuite name='s' {NOON}>{others}<testcase name='x'/></testsuite>", task_id="build")
     assert [(one.task_id, one.recall_id) for one in found] == [("build", None)]
+    inner = f"<testcase name='x'>{others}</testcase>"
+    found = read(tmp_path, f"<testsuite name='s' {NOON}>{says(task_id='outer')}{inner}</testsuite>", task_id="build")
+    assert [(one.task_id, one.recall_id) for one in found] == [("outer", None)]
 
 
 def test_suites_of_one_name_that_share_the_time_of_the_outer_one_are_several(tmp_path: Path) -> None:
