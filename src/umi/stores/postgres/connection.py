@@ -13,6 +13,9 @@ from contextlib import ExitStack, suppress
 from typing import Final
 
 import psycopg
+from psycopg.abc import PQGen
+from psycopg.pq.abc import PGconn
+from psycopg.waiting import Ready, Wait
 
 from umi.stores.postgres.dialect import translated
 from umi.stores.postgres.errors import NotReplicated
@@ -166,17 +169,33 @@ class PostgresConnection:
             psycopg.Error: What the first of them that failed raises.
         """
         if self._pipeline is not None:
+            self._send_all()
             self._pipeline.sync()
         for cursor in self._unread:
             self._changes = max(cursor.rowcount, 0)
             self._changed += self._changes
         self._answered()
 
+    def _send_all(self) -> None:
+        """Send what libpq still keeps. Where it is too much for the socket, psycopg 3.3 would wait for answers and send no more of it."""
+        self._inner.wait(_flushed(self._inner.pgconn))
+
     def _leave_pipeline(self) -> None:
+        if self._pipeline is None:
+            return
         self._pipeline = None
-        with suppress(psycopg.Error):  # of what is undone or was raised already, or of a connection that is lost
+        # Errors of what is undone or was raised already, or of a connection that is lost.
+        with suppress(psycopg.Error):
+            self._send_all()
+        with suppress(psycopg.Error):
             self._leaving.pop_all().close()
 
     def _answered(self) -> None:
         self._unread.clear()
         self._unanswered_count, self._certain = 0, False
+
+
+def _flushed(connection: PGconn) -> PQGen[None]:
+    while connection.flush():
+        if (yield Wait.RW) & Ready.R:
+            connection.consume_input()  # a server that cannot send its answers reads no more
