@@ -52,5 +52,6 @@ def test_the_year_of_a_moment_has_four_digits(page: Watched, db: Path, act: str,
     page.open("moments", "now", "Alice")
     page.sees("Berlin")
     page.role("button", act).first.click()
+    page.page.locator("dialog :focus").wait_for()  # a dialog that opens takes the focus
     page.page.get_by_label(label).press_sequentially("010320261007P")  # where hours have no AM and PM, P is nothing
     assert page.page.get_by_label(label).input_value().startswith("2026-")
