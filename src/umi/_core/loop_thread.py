@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 from umi.errors import Closed, InvalidInput
 
 T = TypeVar("T")
-CLOSED = "this memory was closed, or opened before this process was forked: open it again"
+_CLOSED = "this memory was closed, or opened before this process was forked: open it again"
 
 
 class LoopThread:
@@ -56,21 +56,21 @@ class LoopThread:
             InvalidInput: When called from the loop's own thread, which would deadlock.
         """
         if self._process_id != os.getpid():
-            raise _unrun(work, Closed(CLOSED))
+            raise _unrun(work, Closed(_CLOSED))
         if threading.current_thread() is self._thread:
             raise _unrun(
                 work, InvalidInput("called from within its own work, such as a progress callback: use umi.Memory there")
             )
         with self._lock:
             if self.stopped:
-                raise _unrun(work, Closed(CLOSED))
+                raise _unrun(work, Closed(_CLOSED))
             waiting = asyncio.run_coroutine_threadsafe(_awaited(work), self._loop)
         try:
             return waiting.result()
         except CancelledError:
             if not self.stopped:
                 raise
-            raise _unrun(work, Closed(CLOSED)) from None
+            raise _unrun(work, Closed(_CLOSED)) from None
         except BaseException:
             # KeyboardInterrupt included: without the cancel the work would go on in the background.
             waiting.cancel()

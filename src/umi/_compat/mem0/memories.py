@@ -252,11 +252,11 @@ class Memories:
         Raises:
             InvalidInput: When no owner is named.
         """
-        filters = Filters({name: one for name, one in ids.items() if one is not None})
+        given = {name: one for name, one in ids.items() if one is not None}
+        filters = Filters(given)
         names = await self._namespaces(filters, "forget", "erase")
-        given = [one for one in ids.values() if one is not None]
         # Operators may exclude one whom they name.
-        is_whole = len(given) == 1 and isinstance(given[0], str)
+        is_whole = len(given) == 1 and all(isinstance(one, str) for one in given.values())
         deleted = 0
         for name in names:
             if is_whole:

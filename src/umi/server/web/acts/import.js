@@ -1,6 +1,6 @@
 // Import files: chats of other programs, notes and tables message by message, or an export of Umi as a whole. The same file again goes on where it broke off.
 import { html, useRef, useState } from "../vendor/preact.js";
-import { pieces, send, spacePath } from "../core/api.js";
+import { lines, send, spacePath } from "../core/api.js";
 import { useAct, useApp } from "../core/app.js";
 import { bytes, number, percent } from "../core/format.js";
 import { t } from "../core/i18n.js";
@@ -30,7 +30,7 @@ export default function Import({ close, files = [] }) {
     const params = { name: file.name, speaker: speaker.trim(), timezone: zone(), modified: file.lastModified ? new Date(file.lastModified).toISOString() : "" };
     const answer = await send("POST", spacePath(space, "files"), { params, raw: file, headers: { "Content-Type": "application/octet-stream" }, signal });
     let last = {};
-    await pieces(answer, "\n", (line) => { if (line.trim()) { last = JSON.parse(line); note(at, last); } });
+    await lines(answer, (line) => { last = JSON.parse(line); note(at, last); });
     if (!last.done) throw Object.assign(new Error(last.error || t("import.broken")), { code: last.error ? "invalid_input" : "unreachable", status: 0 });
   };
   const run = useAct(async () => {

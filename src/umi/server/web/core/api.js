@@ -88,18 +88,16 @@ export const put = (path, body, options) => call("PUT", path, { body, ...options
 /** The next piece of an answer's body: {value, done}. */
 export const piece = (reader) => reader.read().catch(unreachable);
 
-/** Lines as they come: calls `each(text)` for every piece that ends with `end`, until the answer ends. */
-export async function pieces(answer, end, each) {
+/** Lines as they come: calls `each(line)` for every one that is not blank, until the answer ends. */
+export async function lines(answer, each) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let held = "";
   for (;;) {
     const { value, done } = await piece(reader);
     if (done) break;
-    held += value;
-    for (let at = held.indexOf(end); at >= 0; at = held.indexOf(end)) {
-      each(held.slice(0, at));
-      held = held.slice(at + end.length);
-    }
+    const whole = (held + value).split("\n");
+    held = whole.pop();
+    whole.filter((line) => line.trim()).forEach(each);
   }
   if (held.trim()) each(held);
 }
