@@ -18,11 +18,14 @@ def umi(tmp_path: Path) -> Umi:
 
 
 def test_a_namespace_goes_out_and_into_another_file(umi: Umi) -> None:
-    file, other = str(umi.folder / "out.jsonl"), str(umi.folder / "other.db")
+    file, other = (
+        str(umi.folder / "out.jsonl"),
+        str(umi.folder / f"{'o' * 99}.db"),
+    )  # what is to be copied stays on one line
     assert "2 messages, 2 statements, 1 changes of 1 namespace exported" in umi("export", file)
     shown = umi("restore", file, "--db", other, "--namespace", "a")
     assert "2 messages" in shown
-    assert "--namespace a" in shown
+    assert f"umi list --db {other} --namespace a\n" in shown
     assert "I moved to Lisbon." in umi("recall", "Where does Alice live?", "--db", other, "--namespace", "a")
     again = umi("restore", file, "--db", other, "--namespace", "a", code=STORE_TROUBLE)
     assert "not empty" in again

@@ -190,7 +190,7 @@ def _show_restored(console: Console, receipt: RestoreReceipt, db: str) -> None:
     if receipt.resumed:
         console.print(Text("a restore that was cut short went on from where it was; this is the rest", style="dim"))
     for name in receipt.namespaces:
-        console.print(Text(f"umi list --db {without_password(db)} --namespace {render.clean(name)}", style="dim"))
+        render.command(console, f"umi list --db {without_password(db)} --namespace {name}")
 
 
 def _counts(receipt: ExportReceipt | RestoreReceipt, word: str) -> Text:

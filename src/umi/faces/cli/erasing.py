@@ -357,4 +357,4 @@ def _show_receipt(console: Console, receipt: ErasureReceipt, file: Path | None) 
             )
         )
     hint = f"umi doctor --verify-erasure {file}" if file else "with --receipt FILE it can be verified later"
-    console.print(Text(hint, style="dim"))
+    render.command(console, hint)

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from umi.addresses import without_password
 from umi.errors import InvalidInput
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, answered, moment
@@ -289,4 +290,4 @@ def _show(console: Console, outcome: Outcome, db: str) -> None:
         console.print(Text("some texts wait to be finished: `umi maintain` does it", style="yellow"))
     if outcome.namespaces:
         name = outcome.namespaces[0].namespace
-        console.print(Text(f'ask it: umi recall "..." --db {db} --namespace {name}', style="dim"))
+        render.command(console, f'ask it: umi recall "..." --db {without_password(db)} --namespace {name}')

@@ -103,6 +103,11 @@ def state_of(state: HitState) -> Text:
     return Text(state.value, style=_STATE_STYLE[state])
 
 
+def command(console: Console, line: str) -> None:
+    """A line with a command to copy: never broken, however narrow the screen."""
+    console.print(Text(clean(line), style="dim"), soft_wrap=True)
+
+
 def error_line(console: Console, message: str) -> None:
     """One line that says what is wrong and what to do next."""
     console.print(Text.assemble(("umi: ", "bold red"), clean(message)), soft_wrap=True)
