@@ -104,6 +104,28 @@ def test_slow():
     raise AssertionError
 """
 
+SOME = """
+MOST = 3
+
+
+def some(names):
+    return names[:MOST] if names else ""
+"""
+SOME_TESTS = """
+
+def test_only_in_a_marked_copy():
+    import umi
+    from umi.stores.toy import some
+
+    assert some("abc") and hasattr(umi, "_marks")
+
+
+def test_some():
+    from umi.stores.toy import some
+
+    assert some("abcde") == "abc"
+"""
+
 
 def of_toy(function: str, before: str, operator: str = "") -> Place:
     found = [
@@ -298,6 +320,29 @@ def test_worlds_then_more_of_them_then_tests(checkout: Path, tmp_path: Path) -> 
     file.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"file": "cut o')
     kept = small_faults.measure(100, how, checkout=checkout, verdicts=file, seed=3)
     assert all(one.how.startswith("kept ") for one in kept)
+
+
+def test_tests_first_then_recorded_runs_for_some_seconds(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record, "names", lambda: ["small:0"])
+    other = tmp_path / "other"
+    shutil.copytree(checkout, other)
+    toy = TOY.replace("count -= step", "count = None") + SOME
+    (other / "src/umi" / ROOM).write_text(toy)
+    test = other / "tests/unit/test_toy.py"
+    test.write_text(test.read_text() + SOME_TESTS)
+    how = Measure(tests_first=True)
+    found = small_faults.measure(100, how, checkout=other, verdicts=tmp_path / "v.jsonl", seed=3)
+    became = {(one.place.function, one.place.before): (one.killed_by, one.how) for one in found}
+    assert len(became) == len(operators.places(toy, ROOM))
+    assert became["large", "item >= 5"] == ("tests", "FAILED tests/unit/test_toy.py::test_large")
+    assert became[IMPORT, "3"] == ("tests", "FAILED tests/unit/test_toy.py::test_some")  # in a program of its own
+    assert became["some", "names[:MOST] if names else ''"] == ("tests", "FAILED tests/unit/test_toy.py::test_some")
+    assert became["first", "0"][0] == "worlds"
+    assert became["countdown", "while count:"] == ("", "")
+    assert became["unseen", "not item"] == ("", NEVER_RUN)
+    assert " were noticed (95 %" in results.markdown(found, how, drawn=100, seed=3)
 
 
 @pytest.mark.slow

@@ -109,6 +109,12 @@ def mutants(
         ),
     ] = None,
     worlds_alone: Annotated[bool, typer.Option("--worlds-alone", help="Try these by no test.")] = False,
+    tests_first: Annotated[
+        bool,
+        typer.Option(
+            "--tests-first", help="Try these by tests, and what they leave by recorded runs, for some seconds each."
+        ),
+    ] = False,
     small: Annotated[int, typer.Option(metavar="COUNT", help="Small worlds for each of these, alone.", min=0)] = 40,
     large: Annotated[int, typer.Option(metavar="COUNT", help="Large worlds for each, alone.", min=0)] = 8,
     further: Annotated[
@@ -144,10 +150,15 @@ def mutants(
             if operators is not None:
                 from umi_lab.mutation.small_faults import Measure  # noqa: PLC0415 - see below
 
-                how = Measure(small=small, large=large, further=further, tests=not worlds_alone)
+                if worlds_alone and tests_first:
+                    raise InvalidInput("--worlds-alone and --tests-first exclude each other")
+                how = Measure(
+                    small=small, large=large, further=further, tests=not worlds_alone, tests_first=tests_first
+                )
                 return await _small_faults(operators, how, seed, verdicts, jobs, report, teller(bar))
-            if worlds_alone:
-                raise InvalidInput("--worlds-alone says how --operators tries faults; give that as well")
+            if worlds_alone or tests_first:
+                said = "--worlds-alone" if worlds_alone else "--tests-first"
+                raise InvalidInput(f"{said} says how --operators tries faults; give that as well")
             return await _planted(only or None, seeds, report, teller(bar))
 
     answered(work, as_json=as_json)

@@ -81,6 +81,24 @@ class Tests:
         return None
 
 
+def options(yard: Yard) -> Sequence[str]:
+    """How pytest is started in a yard."""
+    return (
+        "-q",
+        "--continue-on-collection-errors",
+        "--tb=no",
+        "-p",
+        "no:schemathesis",  # which loads for seconds, and none of these uses
+        "-m",
+        "not slow",
+        "--hypothesis-seed=0",
+        f"--timeout={_TEST_S}",
+        "-o",
+        f"cache_dir={yard.scratch / 'cache'}",
+        f"--basetemp={yard.scratch / 'tmp'}",
+    )
+
+
 def in_order(tests: Sequence[str], ran: Ran) -> list[str]:
     """Tests that run few lines first: they take less time, and look closer at what they run."""
     return sorted(tests, key=lambda test: (len(ran[test]), test))
@@ -103,23 +121,8 @@ def _failing(yard: Yard, tests: Sequence[str], *more: str) -> list[str]:
         shutil.rmtree(rest, ignore_errors=True)  # what one run leaves is no business of the next
     wanted = yard.scratch / "tests.txt"
     wanted.write_text("\n".join(tests), "utf-8")
-    cache = yard.scratch / "cache"
-    how = (
-        "-q",
-        "--continue-on-collection-errors",
-        "--tb=no",
-        "-p",
-        "no:schemathesis",  # which loads for seconds, and none of these uses
-        "-m",
-        "not slow",
-        "--hypothesis-seed=0",
-        f"--timeout={_TEST_S}",
-        "-o",
-        f"cache_dir={cache}",
-        f"--basetemp={yard.scratch / 'tmp'}",
-    )
-    ended = yard.run([sys.executable, "-m", "pytest", *how, *more, f"@{wanted}"], BEFORE_S)
+    ended = yard.run([sys.executable, "-m", "pytest", *options(yard), *more, f"@{wanted}"], BEFORE_S)
     if ended.code in _GREEN:
         return []
-    last = cache / "v/cache/lastfailed"
+    last = yard.scratch / "cache/v/cache/lastfailed"
     return (list(json.loads(last.read_text("utf-8"))) if last.exists() else []) or list(tests)

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from umi_lab.bench.intervals import share
 from umi_lab.mutation.equivalents import EQUIVALENT
+from umi_lab.mutation.quickly import TESTS_S, WORLDS_S
 from umi_lab.mutation.small_faults import Measure
 from umi_lab.mutation.survivors import FAMILIES, family
-from umi_lab.mutation.verdicts import ANSWERS, NEVER_RUN, TESTS, TIMEOUT, Verdict
+from umi_lab.mutation.verdicts import ANSWERS, NEVER_RUN, TESTS, TIMEOUT, WORLDS, Verdict
 
 HEADING: Final = "## Small faults"
 _UNREAD: Final = "not read yet"
@@ -42,19 +43,16 @@ def markdown(found: Sequence[Verdict], how: Measure, *, drawn: int, seed: int) -
         seed: Of the draw.
     """
     missed = open_survivors(found)
-    command = f"--operators {drawn} --seed {seed} --small {how.small} --large {how.large} --further {how.further}"
     parts = [
         HEADING,
         (
-            f"`umi bench mutants {command}{'' if how.tests else ' --worlds-alone'}` changes one operator, number, condition or statement at "
-            f"a time. Each fault is tried by those of {how.small} small worlds and {how.large} large ones that run its lines, up to the first that "
-            "fails; then the answers of these worlds and of ordinary talk are compared with the record (`umi sim record`). What no world "
-            f"noticed is tried by {how.further:,} further small worlds{_then_tests(how)}; the same pass without a fault. Left out are "
+            f"`umi bench mutants --operators {drawn} --seed {seed} {_options(how)}` changes one operator, number, condition or statement at "
+            f"a time. {_way(how)}; the same pass without a fault. Left out are "
             "faces, server, adapters, blocking calls, the simulation itself, providers, stores on PostgreSQL and the reading of other products' "
             "files, none of which these worlds run or should; docstrings, annotations, decorators, logs and the program's checks of "
             "itself are not changed."
         ),
-        _told(found, how, drawn),
+        _told_quickly(found, drawn) if how.tests_first else _told(found, how, drawn),
         _table("room", found, lambda one: one.place.file.partition("/")[0]),
         _table("kind of change", found, lambda one: one.place.operator),
     ]
@@ -73,6 +71,44 @@ def with_section(page: str, section: str, heading: str = HEADING) -> str:
 def tail_of(page: str) -> str:
     """The section that a page has, and what follows it; empty without one."""
     return page[page.index(f"{HEADING}\n") :] if f"{HEADING}\n" in page else ""
+
+
+def _options(how: Measure) -> str:
+    if how.tests_first:
+        return "--tests-first"
+    numbers = f"--small {how.small} --large {how.large} --further {how.further}"
+    return numbers if how.tests else f"{numbers} --worlds-alone"
+
+
+def _way(how: Measure) -> str:
+    if how.tests_first:
+        return (
+            f"Each fault is tried by the unit, contract and scenario tests that run its lines, for {TESTS_S:.0f} s, those first that run few others; "
+            f"what they leave by recorded runs (`umi sim record`), for {WORLDS_S:.0f} s"
+        )
+    return (
+        f"Each fault is tried by those of {how.small} small worlds and {how.large} large ones that run its lines, up to the first that fails; then "
+        "the answers of these worlds and of ordinary talk are compared with the record (`umi sim record`). What no world noticed is tried by "
+        f"{how.further:,} further small worlds{_then_tests(how)}"
+    )
+
+
+def _told_quickly(found: Sequence[Verdict], drawn: int) -> str:
+    tests, worlds, answers = (
+        sum(one.killed_by in by for one in found) for by in ({TESTS}, {WORLDS, TIMEOUT}, {ANSWERS})
+    )
+    missed = open_survivors(found)
+    faults = tests + worlds + answers + len(missed)
+    never = sum(one.how == NEVER_RUN for one in missed)
+    return (
+        f"Of {len(found)} changes{_first_of(found, drawn)} {tests} made a test fail, {worlds} more a world, {answers} more changed a recorded answer; "
+        f"{len(found) - faults} change nothing that anybody could notice. **Of the other {faults}, {_rate(faults - len(missed), faults)} were noticed "
+        f"(95 % interval in brackets).** Of the {len(missed)} unnoticed, which were not all read, {never} are on lines that none of these runs."
+    )
+
+
+def _first_of(found: Sequence[Verdict], drawn: int) -> str:
+    return f", the first of {drawn} in a drawn order," if len(found) < drawn else ""
 
 
 def _then_tests(how: Measure) -> str:
@@ -96,7 +132,7 @@ def _told(found: Sequence[Verdict], how: Measure, drawn: int) -> str:
         *([f"{_rate(sum(counts[:2]) + failing, faults)} that or a test that fails"] if how.tests else []),
     ]
     return (
-        f"Of {len(found)} changes{f', the first of {drawn} in a drawn order,' if len(found) < drawn else ''} {failing} made a world fail, "
+        f"Of {len(found)} changes{_first_of(found, drawn)} {failing} made a world fail, "
         f"{counts[2]} of them since it never ended; {counts[0]} more changed a recorded answer{tests}; {len(found) - faults} change nothing "
         f"that anybody could notice. **Of the other {faults}, {', '.join(rates)} (95 % intervals in brackets).** Of the {len(missed)} "
         f"unnoticed {never} are on lines that none of the first worlds runs."

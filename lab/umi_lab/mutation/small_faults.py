@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -17,13 +17,15 @@ from typing import Final
 from umi.bench.report import Step
 from umi.sim.rng import DeterministicRng
 from umi_lab.mutation import by_tests, by_worlds
-from umi_lab.mutation.by_tests import Tests
+from umi_lab.mutation.by_tests import Ran, Tests
 from umi_lab.mutation.by_worlds import SmallWorlds
 from umi_lab.mutation.marks import Marks
 from umi_lab.mutation.operators import Place, read_rooms, sample
+from umi_lab.mutation.quickly import Quickly
 from umi_lab.mutation.together import grouped, noticed
 from umi_lab.mutation.verdicts import TESTS, TIMEOUT, WORLDS, Verdict, Verdicts
 from umi_lab.mutation.yard import Stopped, Yard, Yards, copied
+from umi_lab.worlds.recorded import record
 
 SMALL_COUNT: Final = 40
 LARGE_COUNT: Final = 8
@@ -36,7 +38,7 @@ class Measure:
     """What faults are tried by.
 
     `small` and `large` worlds and, with `talk`, recorded talk for each fault alone; `further` small worlds for what no world noticed; with
-    `tests` the tests for what nothing noticed.
+    `tests` the tests for what nothing noticed. With `tests_first` tests, and then all recorded runs, for some seconds each (`quickly`).
     """
 
     small: int = SMALL_COUNT
@@ -44,6 +46,7 @@ class Measure:
     talk: bool = True
     further: int = FURTHER_COUNT
     tests: bool = True
+    tests_first: bool = False
 
 
 def measure(
@@ -83,10 +86,13 @@ def measure(
         run = _Run(yards, verdicts, step)
         with suppress(Stopped):
             step("the product as it is", 0, len(chosen))
-            run.by_worlds(chosen, how)
-            run.by_further_worlds(how)
-            if how.tests:
-                run.by_tests()
+            if how.tests_first:
+                run.quickly(chosen)
+            else:
+                run.by_worlds(chosen, how)
+                run.by_further_worlds(how)
+                if how.tests:
+                    run.by_tests()
         return [run.found[place] for place in chosen if place in run.found]
 
 
@@ -101,6 +107,32 @@ class _Run:
         self._marks = Marks(yards.first.sources())
         self._digest = f"{yards.first.product} {yards.first.laboratory()}"
         self.found: dict[Place, Verdict] = {}
+
+    def quickly(self, chosen: Sequence[Place]) -> None:
+        """Each fault alone, by tests and then by recorded runs, none of them for long."""
+        self._digest += f" {self._yards.first.suite()} quickly"
+        left = self._left(chosen)
+        if not left:
+            return
+        every = record.names()
+        worlds = by_worlds.known(
+            self._yards.first, self._marks, every, self._file.with_suffix(".recorded"), self._digest
+        )
+        tests = self._tests()
+        sound: dict[str, bool] = {}
+        tried: dict[Yard, Quickly] = {}
+        with ExitStack() as ended:
+
+            def work(yard: Yard, place: Place) -> Verdict:
+                if yard not in tried:
+                    tried[yard] = ended.enter_context(
+                        Quickly(yard, self._marks, tests=tests, worlds=worlds, sound=sound)
+                    )
+                return tried[yard].tried(place)
+
+            for one in self._yards.each(left, work):
+                self._note([one])
+                self._step("faults by tests and worlds", len(self.found), len(chosen))
 
     def by_worlds(self, chosen: Sequence[Place], how: Measure) -> None:
         """Each fault alone."""
@@ -139,8 +171,7 @@ class _Run:
         left = self._left(places)
         if not left:
             return
-        digest = f"{self._yards.first.product} {self._yards.first.suite()}"
-        known = by_tests.known(self._yards, self._marks, self._file.with_suffix(".tests"), digest)
+        known = self._tests()
         sound: dict[str, bool] = {}
 
         def work(yard: Yard, place: Place) -> Verdict:
@@ -151,6 +182,10 @@ class _Run:
         for done, verdict in enumerate(tried, len(places) - len(left) + 1):
             self._note([verdict])
             self._step("faults by tests", done, len(places))
+
+    def _tests(self) -> Ran:
+        digest = f"{self._yards.first.product} {self._yards.first.suite()}"
+        return by_tests.known(self._yards, self._marks, self._file.with_suffix(".tests"), digest)
 
     def _left(self, places: Sequence[Place]) -> list[Place]:
         """Which of these were not tried in this way already."""

@@ -93,6 +93,12 @@ class Yard:
             (self.package / file).write_text(plain(text), "utf-8")
         compileall.compile_dir(self.package, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of a program that is to import the copy."""
+        paths = (self.package.parent, Path(umi_lab.__file__).parents[1])
+        return {**os.environ, "PYTHONPATH": os.pathsep.join(str(path) for path in paths)}
+
     def laboratory(self) -> str:
         """A checksum of the worlds that would run."""
         root = Path(umi_lab.__file__).parent
@@ -146,12 +152,10 @@ class Yard:
         Raises:
             Stopped: When somebody asked to stop.
         """
-        paths = (self.package.parent, Path(umi_lab.__file__).parents[1])
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(path) for path in paths)}
         output = self.scratch / "output.txt"
         with output.open("w", encoding="utf-8") as target:
             process = subprocess.Popen(
-                command, cwd=self.root, env=environment, stdout=target, stderr=target, start_new_session=True
+                command, cwd=self.root, env=self.environment, stdout=target, stderr=target, start_new_session=True
             )
         try:
             code = self._ended(process, limit_s)
