@@ -346,6 +346,10 @@ def test_wrong_use_is_refused() -> None:
         ({"temper": 0.5}, "temper is a Temper or None, not 0.5"),
         ({"config": {"learn": True}}, "config is a Config or None, not {'learn': True}"),
         ({"order": "lifo"}, "order is 'seeded' or 'fifo', not 'lifo'"),
+        ({"embedder": "no"}, "embedder must be True or False, got 'no'"),
+        ({"model": None}, "model must be True or False, got None"),
+        ({"virtual_s_max": float("nan")}, "virtual_s_max must be a number of seconds, 0 or more, got nan"),
+        ({"steps_count_max": 0}, "steps_count_max is 0, it must lie in 1.."),
         ({"also": 3}, "also a list of seeds, whole numbers, not 0 and 3"),
         ({"first": "0"}, "first is a seed .*not '0'"),
     ],
@@ -353,3 +357,10 @@ def test_wrong_use_is_refused() -> None:
 def test_a_wrong_setting_is_named_where_it_is_written(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         simulate(**wrong)  # type: ignore[arg-type]
+
+
+@simulate(seeds=1)
+async def test_no_world_sleeps_for_no_number_of_seconds(world: World) -> None:
+    for seconds in (float("nan"), float("inf"), -1.0, "60"):
+        with pytest.raises(InvalidInput, match="seconds must be a number of seconds, 0 or more"):
+            await world.sleep(seconds)  # type: ignore[arg-type]

@@ -150,6 +150,14 @@ def test_a_seal_is_of_one_name(tmp_path: Path) -> None:
         FileSignalProvider(path, key=b"short")
 
 
+def test_a_wrong_name_or_weight_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="name must be a str, got int"):
+        FileSignalProvider(tmp_path, name=5)  # type: ignore[arg-type]
+    for weights, said in ((5, "got int"), (ProviderQualityWeights(-1.0), "must be 0 or more")):
+        with pytest.raises(InvalidInput, match=f"weights must be .*{said}|weights {said}"):
+            FileSignalProvider(tmp_path, weights=weights)  # type: ignore[arg-type]
+
+
 JUNIT = """<?xml version="1.0"?>
 <testsuites>
   <testsuite name="login" timestamp="2026-03-01T12:00:00" tests="4">
@@ -293,7 +301,7 @@ def _broken() -> list[QualitySignal]:
         (_endless, None, "10,000"),
         (lambda: None, None, "TypeError"),
         (lambda: [sound()], ProviderQualityWeights(-1), "weights must be"),
-        (lambda: [sound()], "heavy", "quality_weights() gave a str"),
+        (lambda: [sound()], "heavy", "weights must be ProviderQualityWeights or None, got str"),
     ],
 )
 def test_a_provider_that_fails_costs_its_own_signals_only(load: Callable[[], Any], weights: Any, why: str) -> None:

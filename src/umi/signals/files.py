@@ -25,7 +25,7 @@ class FileSignalProvider(SourceProvider):
         weights: How quality factors are weighed; None uses the defaults.
 
     Raises:
-        InvalidInput: When the key is shorter than 16 bytes.
+        InvalidInput: When the key is shorter than 16 bytes, the path or the name is none, or a weight is out of its range.
     """
 
     suffixes = (".json", ".jsonl")

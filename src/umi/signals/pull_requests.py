@@ -35,7 +35,7 @@ class PullRequestSignalProvider(SourceProvider):
         weights: How quality factors are weighed; None uses the defaults.
 
     Raises:
-        InvalidInput: When the key is shorter than 16 bytes.
+        InvalidInput: When the key is shorter than 16 bytes, the path or the name is none, or a weight is out of its range.
     """
 
     def __init__(

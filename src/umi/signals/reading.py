@@ -15,9 +15,10 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Final
 
+from umi._core import validate
 from umi.errors import InvalidInput, SignalError
 from umi.limits import SIGNAL_FILE_BYTES_MAX, SIGNALS_PER_PROVIDER_COUNT_MAX
-from umi.types import ProviderQualityWeights, QualitySignal
+from umi.types import ProviderQualityWeights, QualitySignal, weights_fault
 
 SEAL_SUFFIX: Final = ".hmac"
 # Bytes of a key at least: 128 bits cannot be guessed.
@@ -82,7 +83,7 @@ class SourceProvider:
         weights: How quality factors are weighed; None uses the defaults.
 
     Raises:
-        InvalidInput: When the key is shorter than 16 bytes, or the path is none.
+        InvalidInput: When the key is shorter than 16 bytes, the path or the name is none, or a weight is out of its range.
     """
 
     suffixes: tuple[str, ...] = (".json",)
@@ -96,7 +97,9 @@ class SourceProvider:
         weights: ProviderQualityWeights | None = None,
     ) -> None:
         self._paths: tuple[Path, ...] = () if path is None else (_path(path),)
-        self._name = name
+        self._name = validate.name(name, "name")
+        if weights is not None and (wrong := weights_fault(weights)) is not None:
+            raise InvalidInput(wrong)
         self._key = None if key is None else _sound(key)
         self._weights = weights
         self._quarantined: list[tuple[str, str]] = []

@@ -18,11 +18,13 @@ import asyncio
 import functools
 import inspect
 import shlex
+import sys
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 
+from umi._core import validate
 from umi._core.invariants import check
 from umi.config import Config
 from umi.errors import InvalidInput, StoreError, StoreUnavailable
@@ -67,6 +69,10 @@ class Settings:
                 raise InvalidInput(f"{name} is a {kind.__name__} or None, not {value!r}")
         if self.order not in {"seeded", "fifo"}:
             raise InvalidInput(f"order is 'seeded' or 'fifo', not {self.order!r}")
+        validate.flag(self.embedder, "embedder")
+        validate.flag(self.model, "model")
+        validate.seconds(self.virtual_s_max, "virtual_s_max")
+        validate.count(self.steps_count_max, "steps_count_max", low=1, high=sys.maxsize)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +131,12 @@ class World:
         return self._memory
 
     async def sleep(self, seconds: float) -> None:
-        """Let virtual time pass."""
-        await self.clock.sleep(seconds)
+        """Let virtual time pass.
+
+        Raises:
+            InvalidInput: When that is no finite number of seconds, 0 or more.
+        """
+        await self.clock.sleep(validate.seconds(seconds, "seconds"))
 
     async def restart(self) -> Memory:
         """Close the memory and open it again, as a new process would; turn the power on if it was off.

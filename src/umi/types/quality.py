@@ -199,7 +199,7 @@ def fault(signal: object) -> str | None:
 def weights_fault(weights: object) -> str | None:
     """What is wrong with a provider's weights, in words; None when nothing is."""
     if not isinstance(weights, ProviderQualityWeights):
-        return f"quality_weights() gave a {type(weights).__name__}, not ProviderQualityWeights or None"
+        return f"weights must be ProviderQualityWeights or None, got {type(weights).__name__}"
     values = [getattr(weights, group) for group in GROUPS]
     sound = all(_is_number(value) and value >= 0 for value in values)
     if sound and max(values) > LEARN_WEIGHT_RATIO_MAX:
