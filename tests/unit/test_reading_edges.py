@@ -64,6 +64,20 @@ SUPPOSED = {
 def test_what_a_sentence_opens_with_as_a_condition_is_not_stated(text: str) -> None:
     assert [(one.slot, one.value) for one in entities(text) if one.slot] == SUPPOSED[text]
 
+DENIED = {
+    "The Basic plan does not sell for $20.": [],
+    "The Basic plan does not sell for $20, it costs $30.": [("costs", "$30")],
+    "Nora did not move to New York.": [],
+    "Nora didn't move to New York, she has a friend there.": [],
+    "Nora did not move to San Marino but to New York.": [("lives_in", "New York")],
+    "I did not know Nora Berg lives in New York.": [("lives_in", "New York")],
+}
+
+
+@pytest.mark.parametrize("text", DENIED)
+def test_what_somebody_does_not_do_is_not_stated(text: str) -> None:
+    assert [(one.slot, one.value) for one in entities(text) if one.slot] == DENIED[text]
+
 
 SINCE = {
     "I adopted two dogs in 2024.": datetime(2024, 1, 1, tzinfo=UTC),

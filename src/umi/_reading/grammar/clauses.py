@@ -41,6 +41,10 @@ _CLAUSE_UNREAL: Final = frozenset({"maybe", "perhaps", "probably", "possibly", "
 _QUOTES: Final = {'"': '"', "“": "”", "«": "»", "「": "」", "'": "'", "‘": "’"}
 _APOSTROPHES: Final = frozenset({"'", "‘"})  # of these
 _FIRST_PERSON: Final = frozenset({"i", "we", "my", "our"})
+_DOING: Final = frozenset({"do", "does", "did"})
+_NOT: Final = frozenset({"not", "n't"})
+_LATER: Final = frozenset({"until", "till"})  # "did not move to Oslo until May" did move
+_NEXT_CLAUSE: Final = _HARD | _SOFT | CONJUNCTIONS | _UNTOLD | VERBS | AUXILIARIES | _LATER
 _CLAUSE_TOKENS_MAX: Final = 80  # a longer clause is not read
 
 
@@ -99,6 +103,19 @@ def quoted(text: str, tokens: Tokens) -> str:
             if of_himself or low not in _APOSTROPHES:
                 closing, opened = _QUOTES[low], place
     return text[tokens.start[opened] : tokens.end[-1]] if closing and len(tokens) - opened > 5 else ""
+
+
+def denied(text: str, tokens: Tokens) -> str:
+    """What somebody does not do, or did not: "move to Oslo" of "We did not move to Oslo but to Bergen." "" without it.
+
+    It ends where another clause may begin: "I did not know that she lives in Oslo."
+    """
+    for place, low in enumerate(tokens.low):
+        if low in _DOING and tokens.at(place + 1) in _NOT:
+            verb = place + 2
+            end = next((at for at in range(verb + 1, len(tokens)) if tokens.at(at) in _NEXT_CLAUSE), len(tokens))
+            return "" if tokens.at(end) in _LATER or verb >= end else text[tokens.start[verb] : tokens.end[end - 1]]
+    return ""
 
 
 def hearsay(tokens: Tokens, clause: Clause) -> bool:
