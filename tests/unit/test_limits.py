@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+import umi
 from umi import limits
 
 
@@ -28,3 +33,33 @@ def test_limits_of_learning_fit_each_other() -> None:
     assert limits.LEARN_EVIDENCE_ALONE_COUNT_MAX <= limits.LEARN_EVIDENCE_COUNT_MAX, "one voice weighs no more alone"
     assert limits.TRAJECTORIES_FLUSH_COUNT <= limits.TRAJECTORIES_IN_RAM_COUNT_MAX, "a batch fits the ring"
     assert limits.LEARN_RERANKED_COUNT_MAX <= limits.CANDIDATE_POOL_COUNT, "what may be moved was looked at"
+
+
+# By call: its limit, the least and the most of it.
+BOUNDED: dict[str, tuple[str, int, int]] = {
+    "activity": ("days", 1, limits.ACTIVITY_DAYS_MAX),
+    "context": ("max_tokens", 1, limits.CONTEXT_TOKENS_MAX),
+    "episodes": ("limit", 1, limits.LIST_LIMIT_MAX),
+    "history": ("limit", 1, limits.LIST_LIMIT_MAX),
+    "list": ("limit", 1, limits.LIST_LIMIT_MAX),
+    "profile": ("limit", 1, limits.LIST_LIMIT_MAX),
+    "recall": ("limit", 1, limits.RECALL_LIMIT_MAX),
+    "sessions": ("limit", 1, limits.LIST_LIMIT_MAX),
+    "undecided": ("limit", 1, limits.LIST_LIMIT_MAX),
+    "waiting": ("limit", 1, limits.LIST_LIMIT_MAX),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+async def test_how_much_a_call_gives_is_bounded(name: str) -> None:
+    what, least, most = BOUNDED[name]
+    about: tuple[Any, ...] = ("Alice",) if name in {"context", "history", "profile", "recall"} else ()
+    async with umi.Memory.open("dict:", embedder=None) as memory:
+        call = getattr(memory, name)
+        await memory.remember("Alice lives in Lisbon.")
+        for fits in (least, most):
+            await call(*about, **{what: fits})
+        for wrong, limit in ((least - 1, least), (most + 1, most)):
+            with pytest.raises(umi.InvalidInput, match=what) as refused:
+                await call(*about, **{what: wrong})
+            assert (refused.value.limit, refused.value.value) == (limit, wrong)
