@@ -64,6 +64,7 @@ SUPPOSED = {
 def test_what_a_sentence_opens_with_as_a_condition_is_not_stated(text: str) -> None:
     assert [(one.slot, one.value) for one in entities(text) if one.slot] == SUPPOSED[text]
 
+
 DENIED = {
     "The Basic plan does not sell for $20.": [],
     "The Basic plan does not sell for $20, it costs $30.": [("costs", "$30")],
