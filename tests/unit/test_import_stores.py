@@ -275,6 +275,18 @@ def test_who_said_what_in_zep_of_any_version() -> None:
     assert {one.message.at for one in found} == {datetime(2026, 5, 2, 10, tzinfo=UTC)}
 
 
+def test_an_agent_of_letta_that_speaks_twice_in_one_message_is_kept_whole() -> None:
+    calls = [
+        {"function": {"name": "send_message", "arguments": json.dumps({"message": "Booked."})}},
+        {"function": {"name": "archival_memory_insert", "arguments": "{}"}},
+        {"function": {"name": "send_message", "arguments": json.dumps({"message": "It is 40 euros."})}},
+    ]
+    content = {"name": "Ada", "messages": [{"role": "assistant", "tool_calls": calls}]}
+    (found,) = items(json.dumps(content), Format.LETTA, "a.af")
+    assert isinstance(found, Record)
+    assert (found.message.content, found.message.role) == ("Booked.\n\nIt is 40 euros.", "assistant")
+
+
 @pytest.mark.parametrize(
     ("content", "name", "form"),
     [

@@ -119,8 +119,8 @@ def _letta_user(text: str | None) -> str | Skipped | None:
 
 
 def _letta_assistant(message: Fields, text: str | None) -> str | Skipped | None:
-    """What an agent said: as text, or as the argument of its tool `send_message`."""
-    called = _rows(message, "tool_calls")
+    """What an agent said: as text, or as the argument of its tool `send_message`; several calls in one message are its paragraphs."""
+    called, said = _rows(message, "tool_calls"), list[str]()
     for call in called:
         function = call.get("function") if isinstance(call, Mapping) else None
         if isinstance(function, Mapping) and function.get("name") == "send_message":
@@ -128,7 +128,12 @@ def _letta_assistant(message: Fields, text: str | None) -> str | Skipped | None:
                 arguments = json.loads(str(function.get("arguments")))
             except (ValueError, RecursionError):
                 return None
-            return arguments.get("message") if isinstance(arguments, Mapping) else None
+            one = arguments.get("message") if isinstance(arguments, Mapping) else None
+            if not isinstance(one, str):
+                return None
+            said.append(one)
+    if said:
+        return "\n\n".join(said)
     return Skipped("thoughts before a call of a tool") if called else text
 
 
