@@ -22,6 +22,7 @@ from umi.adapters._shared import (
     AnyMemory,
     Caller,
     awaitable,
+    checked,
     clean,
     cut,
     going_on,
@@ -51,7 +52,7 @@ class UmiMemoryService(BaseMemoryService):
     """A memory service of the kit. An event is remembered once, however often its session is added.
 
     Where the memory fails, the run goes on: a search finds nothing and what was to be added is not kept, with a warning; only
-    `delete_memory` raises.
+    `delete_memory` raises. Every method raises `InvalidInput` for a user without an id: such users would share a memory.
 
     Args:
         memory: A `umi.Memory` that was opened in the event loop of the runs, or a `umi.blocking.Memory` for any, such as `Runner.run`.
@@ -66,7 +67,7 @@ class UmiMemoryService(BaseMemoryService):
     async def add_session_to_memory(self, session: Session) -> None:
         """Remember what was said in a session and is not remembered yet."""
         said = [message for event in session.events if (message := _said(event, session.id)) is not None]
-        await self._keep(namespace_of(session.app_name, session.user_id), said)
+        await self._keep(_namespace(session.app_name, session.user_id), said)
 
     async def add_events_to_memory(
         self,
@@ -79,7 +80,7 @@ class UmiMemoryService(BaseMemoryService):
     ) -> None:
         """Remember what was said in some events. `custom_metadata` is not looked at."""
         said = [message for event in events if (message := _said(event, session_id)) is not None]
-        await self._keep(namespace_of(app_name, user_id), said)
+        await self._keep(_namespace(app_name, user_id), said)
 
     async def add_memory(
         self,
@@ -91,11 +92,11 @@ class UmiMemoryService(BaseMemoryService):
     ) -> None:
         """Keep notes. One without an author is the agent's, about the user. Metadata is kept with it, and no search returns it."""
         notes = [_note(entry, {**(custom_metadata or {}), **entry.custom_metadata}) for entry in memories]
-        await self._keep(namespace_of(app_name, user_id), notes)
+        await self._keep(_namespace(app_name, user_id), notes)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """What was said and answers a query, best first, as far as it holds now."""
-        asked, view = cut(query), self._view(namespace_of(app_name, user_id))
+        asked, view = cut(query), self._view(_namespace(app_name, user_id))
         found: Sequence[Hit] = ()
         if asked:
             with going_on("an answer from memory"):
@@ -109,7 +110,7 @@ class UmiMemoryService(BaseMemoryService):
         Raises:
             StoreError: When the store fails: it is still there.
         """
-        view = self._view(namespace_of(app_name, user_id))
+        view = self._view(_namespace(app_name, user_id))
         if memory_id:
             await self._caller.wait(lambda: view().forget(memory_id))
 
@@ -121,6 +122,10 @@ class UmiMemoryService(BaseMemoryService):
 
     def _view(self, namespace: str) -> Any:
         return lambda: awaitable(self._memory.switch(namespace))
+
+
+def _namespace(app_name: str, user_id: str) -> str:
+    return namespace_of(app_name, checked(user_id, "user_id"))
 
 
 async def _remember(view: Any, messages: Sequence[Message]) -> None:

@@ -182,8 +182,24 @@ async def test_neither_users_nor_applications_see_each_other() -> None:
         assert "Lisbon" not in script.asked[1]
         assert "Lisbon" in script.asked[2]
         service = UmiMemoryService(memory)
-        for other in ({"app_name": "other", "user_id": "alice"}, {"app_name": "helper/alice", "user_id": ""}):
+        for other in ({"app_name": "other", "user_id": "alice"}, {"app_name": "helper/alice", "user_id": "alice"}):
             assert (await service.search_memory(**other, query="Where do I live?")).memories == []
+
+
+async def test_users_without_an_id_share_no_memory() -> None:
+    async with umi.Memory.open(":memory:") as memory:
+        service = UmiMemoryService(memory)
+        nobody: dict[str, Any] = {"app_name": "helper", "user_id": " "}
+        for call_without in (
+            lambda: service.add_session_to_memory(Session(id="s1", **nobody)),
+            lambda: service.add_events_to_memory(events=[], **nobody),
+            lambda: service.add_memory(memories=[], **nobody),
+            lambda: service.search_memory(query="Where do I live?", **nobody),
+            lambda: service.delete_memory(memory_id="x", **nobody),
+        ):
+            with pytest.raises(umi.InvalidInput, match="user_id must be a text that is not blank"):
+                await call_without()
+        assert await memory.namespaces() == []
 
 
 async def test_a_run_goes_on_where_the_memory_fails(caplog: pytest.LogCaptureFixture) -> None:
