@@ -62,6 +62,11 @@ def test_every_text_yields_an_entity(text: str) -> None:
     assert "".join(entity.content for entity in found).strip() != ""
 
 
+@pytest.mark.parametrize("text", ["What a day. So tired!\n", " What a day. So tired!", " \t What a day. So tired! \n\n"])
+def test_a_note_begins_and_ends_with_its_words(text: str) -> None:
+    assert [one.content for one in entities(text)] == ["What a day. So tired!"]
+
+
 def test_a_message_holds_no_more_entities_than_allowed_and_none_of_its_words_is_lost() -> None:
     names = [f"{chr(65 + number // 20)}a{chr(97 + number % 20)}a" for number in range(400)]
     text = " ".join(f"{name} lives in Paris. What a day {number}!" for number, name in enumerate(names))

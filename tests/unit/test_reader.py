@@ -91,3 +91,20 @@ async def test_without_its_reader_a_memory_reads_by_words_and_says_so(caplog: py
             found = (await memory.recall("Where do I work?")).hits
     assert found[0].episode.content.endswith("Emberline.")
     assert any("by its words alone" in record.getMessage() for record in caplog.records)
+
+
+@pytest.mark.parametrize(
+    ("text", "mine"),
+    [
+        ("Started work at Nordlicht on Monday.", True),
+        ("Started work at Nordlicht on Monday morning.", False),
+        ("After a long break, day job Nordlicht.", False),
+        ("After a long break, day job: Nordlicht.", True),
+        ("After a long break, day job = Nordlicht.", True),
+    ],
+)
+async def test_without_its_reader_only_terse_notes_are_the_speakers_own(text: str, *, mine: bool) -> None:
+    async with umi.Memory.open("dict:", embedder=Readerless()) as memory:
+        await memory.remember(text, speaker="Sam")
+        stated = [(one.entity.subject, one.entity.value) for one in (await memory.list()).items if one.entity.slot]
+    assert stated == ([("sam", "Nordlicht")] if mine else [])

@@ -37,6 +37,7 @@ UPDATES = (
     ("I do Pilates twice a week.", "I do Pilates four times a week these days."),
     ("My quilt is at 14 finished blocks.", "I've got 22 finished blocks of my quilt now."),
     ("I'm on page 120 of the Lincoln biography.", "I'm on page 210 of the Lincoln biography."),
+    ("I run 6 vans and 9 trucks.", "I now run 8 vans and 9 trucks."),
 )  # fmt: skip
 OTHERS = (
     (THREE, "I've tried four Italian restaurants in the city so far."),
@@ -48,6 +49,8 @@ OTHERS = (
     ("The rent of the studio is $900 a month.", "The rent of the garage is $120 a month."),
     ("Find the area of a triangle with a side of 5 cm.", "Find the area of a triangle with a side of 8 cm."),
     ("My flight to Oslo is at 7:30 am on Monday.", "My flight to Rome is at 9:15 am on Friday."),
+    ("My quilt has 14 finished blocks.", "My quilt has 14 finished blocks, and my other quilt has 22 finished blocks now."),
+    ("My quilt has 14 finished blocks, and my other quilt has 22 finished blocks.", "I have a quilt of 22 finished blocks now."),
 )  # fmt: skip
 
 
@@ -264,6 +267,7 @@ async def test_what_is_told_again_is_offered_among_much_that_resembles(tmp_path:
         ("I take 10mg of the blue pill.", Kind.COUNT, 10, "mg"),
         ("I've been sober for a month.", Kind.COUNT, 1, "month"),
         ("I've spent 5-6 hours on the sculpture.", Kind.COUNT, 6, "hour"),
+        ("I own one camera.", Kind.COUNT, 1, "camera"),
     ],
 )
 def test_values(text: str, kind: Kind, number: float, unit: str) -> None:
@@ -278,6 +282,9 @@ def test_values(text: str, kind: Kind, number: float, unit: str) -> None:
         "Two more joined the class.",
         "The detour adds 15 minutes to my ride.",
         "We grew by 20% last year.",
+        "One of the cats is ill.",
+        "One day we adopted a cat.",
+        "I took the green one.",
         "for i in range(10): total += 5 * x[i]",
         "Calculate the area of a circle with a radius of 4 cm.",
         "",
