@@ -142,7 +142,7 @@ def _lower_name(context: Context, index: int) -> tuple[str, int] | None:
     if not context.lower:
         return None
     end = index
-    while end < context.end and end - index < 3 and tokens.at(end)[0].isalpha() and tokens.at(end) not in NAME_STOPS:
+    while end < context.end and tokens.at(end)[0].isalpha() and tokens.at(end) not in NAME_STOPS:
         end += 1
     if end == index or end - index > 2 or tokens.at(index) in NON_WORKPLACES:
         return None
@@ -265,7 +265,7 @@ def clean(context: Context, start: int, end: int) -> str:
         ):
             end -= 1
             changed = True
-    while start < end and tokens.at(start) in {
+    while tokens.at(start) in {
         "a",
         "an",
         "the",

@@ -108,4 +108,4 @@ def attribute_slot(noun: str) -> str:
     if noun in ATTRIBUTES:
         return ATTRIBUTES[noun]
     # A compound whose last word is a known attribute: "wedding budget".
-    return f"attr:{noun}" if " " in noun and noun.rpartition(" ")[2] in ATTRIBUTES else ""
+    return f"attr:{noun}" if noun.rpartition(" ")[2] in ATTRIBUTES else ""

@@ -224,7 +224,7 @@ def _possessed(
 ) -> Subject | None:
     """The subject after "my" or "Anna's": "sister", "sister Anna", "favourite colour", "dog"."""
     begin = index
-    while tokens.at(begin) in _MODIFIERS and begin - index < 2:
+    while tokens.at(begin) in _MODIFIERS:
         begin += 1
     end = noun_run(tokens, begin, verbs)
     if end == begin:
@@ -339,13 +339,12 @@ def _thing(text: str, tokens: Tokens, start: int, end: int, *, definite: bool) -
     name = written(text, tokens, start, end)
     distinct = any(tokens.capital(place) or tokens.at(place)[0].isdigit() for place in range(start, end))
     owner = owner_name = noun = ""
-    if end - start > 1:
-        for cut in range(max(start + 1, end - 2), end):  # "Pro plan price": the attribute comes last
-            tail = " ".join(tokens.low[cut:end])
-            if tail in _COMPOUND_ATTRIBUTES:
-                owner_name = written(text, tokens, start, cut)
-                owner, noun = subject_key(owner_name), tail
-                break
+    for cut in range(max(start + 1, end - 2), end):  # "Pro plan price": the attribute comes last
+        tail = " ".join(tokens.low[cut:end])
+        if tail in _COMPOUND_ATTRIBUTES:
+            owner_name = written(text, tokens, start, cut)
+            owner, noun = subject_key(owner_name), tail
+            break
     words = set(tokens.low[start:end])
     kind = Kind.PET if words & PETS else Kind.KIN if tokens.at(end - 1) in KIN and not distinct else Kind.THING
     return Subject(name, subject_key(name), kind, end, owner, owner_name, noun, definite=definite and not distinct)

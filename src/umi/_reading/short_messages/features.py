@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final
 from zlib import crc32
 
-from umi._reading.grammar.values import narrower, value_key
+from umi._reading.grammar.values import narrower
 from umi._reading.short_messages.lexical_cues import signs
 from umi._reading.short_messages.spans import Sort, Span
 
@@ -117,7 +117,7 @@ def same(one: str, other: str) -> bool:
     """Whether two values agree."""
     if _DAY.fullmatch(one) and _DAY.fullmatch(other):
         return one[5:] == other[5:]  # month and day: the year was often guessed
-    return bool(one) and bool(other) and (value_key(one) == value_key(other) or narrower(one, other))
+    return narrower(one, other)
 
 
 def _bucket(feature: str) -> int:

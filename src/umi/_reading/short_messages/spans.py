@@ -48,7 +48,6 @@ class Span:
     end: int
     before: str = ""
     after: str = ""
-    first: bool = False  # begins its sentence, or follows a colon
 
 
 def find(text: str, at: datetime, *, asking: bool = False) -> list[Span]:
@@ -115,8 +114,7 @@ def _beside(text: str, span: Span) -> Span:
     """The span with the text beside it."""
     before = text[max(0, span.start - 60) : span.start].replace("’", "'").lower()
     after = text[span.end : span.end + 60].replace("’", "'").lower()
-    first = not before.strip() or before.rstrip()[-1:] in ".!?:…"
-    return Span(span.sort, span.text, span.key, span.start, span.end, before, after, first)
+    return Span(span.sort, span.text, span.key, span.start, span.end, before, after)
 
 
 def _choices(text: str, start: int, end: int) -> Iterator[Span]:
