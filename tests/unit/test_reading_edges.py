@@ -44,6 +44,9 @@ READ: dict[str, Claims] = {
     "'I live in Rome', says the postcard.": [],
     "I live in the girls' old house in Rome, and 'my boss' is Tom.": [],
     '"We moved to Rome," Tom wrote. I live in Graz.': [("sam", "lives_in", "Graz")],
+    "The site is up and running.": [("site", "status", "up and running")],
+    "The site is up and runs.": [("site", "status", "up")],
+    "We closed ticket # 42.": [("ticket 42", "status", "closed")],
 }
 
 

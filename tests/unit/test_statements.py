@@ -298,6 +298,8 @@ def test_values_that_differ_stay_apart(one: str, other: str) -> None:
         ("O’Neil", "o'neil"),
         ("Ａｌｉｃｅ", "alice"),
         ("ticket #42", "ticket 42"),
+        ("ticket # 42", "ticket 42"),
+        ("Project #7", "project 7"),
     ],
 )
 def test_subject_key(name: str, key: str) -> None:

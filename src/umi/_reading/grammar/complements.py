@@ -124,7 +124,7 @@ def _any_status(context: Context, index: int) -> list[str]:
 def status(context: Context, index: int) -> list[str]:
     """A known status at `index`, the longest match, which ends the clause or precedes an adverb or preposition."""
     tokens = context.tokens
-    for length in range(min(_STATUS_WORDS_MAX, context.end - index), 0, -1):
+    for length in range(_STATUS_WORDS_MAX, 0, -1):
         words = " ".join(tokens.low[index : index + length])
         if words in STATUS_WORDS:
             after = tokens.at(index + length) if index + length < context.end else ""

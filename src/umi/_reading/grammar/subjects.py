@@ -118,14 +118,14 @@ def _thing_type(key: str) -> EntityType:
 
 def subject_key(name: str) -> str:
     """The key that all spellings of a subject share: NFKC, case-folded, without articles, honorifics and "project"."""
-    key = fold(name).replace("’", "'").strip(' .,:;!?"“”#')
+    key = fold(name.replace(" #", " ")).replace("’", "'").strip(' .,:;!?"“”#')
     key = _LEADS.sub("", _HONORIFICS.sub("", key)) or key
     # "project Apollo" and "Apollo" are one subject; "project 7" needs the word.
     if key.startswith("project ") and not key[8:9].isdigit():
         return key[8:]
     if key.endswith(" project") and len(key) > 8:
         return key[:-8]
-    return key.replace(" #", " ")
+    return key
 
 
 def proper_run(tokens: Tokens, index: int, *, limit: int = _NAME_WORDS_MAX, stops: frozenset[str] = NAME_STOPS) -> int:
