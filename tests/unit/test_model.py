@@ -97,6 +97,7 @@ def test_extraction_in_its_shapes() -> None:
         {"name": ""},
         {"name": None},
         {"name": "x" * 257},
+        {"name": "é" * 129},
         {"content": ["a"]},
         {"content": "a\0b"},
         {"content": "\ud800"},
@@ -109,6 +110,12 @@ def test_extraction_in_its_shapes() -> None:
 def test_an_entity_that_breaks_the_contract_rejects_the_answer(change: dict[str, object]) -> None:
     with pytest.raises(LLMError.InvalidResponse):
         read_extraction(json.dumps([ENTITY, {**ENTITY, **change}]))
+
+
+@pytest.mark.parametrize("name", ["x" * 256, "é" * 128])
+def test_a_name_may_be_as_long_as_the_limit(name: str) -> None:
+    ((entity,), _) = read_extraction(json.dumps([{**ENTITY, "name": name}]))
+    assert entity.name == name
 
 
 def test_what_small_models_fill_in_is_left_out() -> None:
@@ -303,9 +310,12 @@ async def test_the_budget_is_enforced_before_the_call() -> None:
 
 async def test_a_deadline_that_has_passed_asks_nothing() -> None:
     model = Scripted('["a"]')
-    with pytest.raises(LLMError.Timeout):
-        await ask(asker(model), Meter(0.0))
+    asking = asker(model, budget=2)  # enough for one prompt
+    for _ in range(2):
+        with pytest.raises(LLMError.DeadlinePassed):
+            await ask(asking, Meter(0.0))
     assert model.requests == []
+    assert await ask(asking, Meter(0.1)) == ("a",)
 
 
 async def test_too_long_a_prompt_is_not_sent() -> None:
@@ -355,6 +365,24 @@ async def test_concurrent_calls_share_one_purse() -> None:
     done = await asyncio.gather(*(ask(asking) for _ in range(5)), return_exceptions=True)
     assert sum(isinstance(one, LLMError.BudgetExceeded) for one in done) == 3
     assert len(model.requests) == 2
+
+
+async def test_whoever_waits_in_vain_for_other_calls_spends_nothing() -> None:
+    class Held(Scripted):
+        async def complete(self, request: CompletionRequest) -> Completion:
+            await ended.wait()
+            return await super().complete(request)
+
+    ended = asyncio.Event()
+    asking = asker(Held('["a"]'), budget=2 * limits.LLM_CONCURRENT_CALLS_COUNT_MAX + 2)  # tokens of a prompt more
+    async with asyncio.TaskGroup() as others:
+        for _ in range(limits.LLM_CONCURRENT_CALLS_COUNT_MAX):
+            others.create_task(ask(asking))
+        await asyncio.sleep(0)
+        for _ in range(2):
+            with pytest.raises(LLMError.DeadlinePassed, match="too many other calls"):
+                await ask(asking, Meter(0.01))
+        ended.set()
 
 
 async def test_only_so_many_calls_at_once() -> None:

@@ -125,8 +125,12 @@ class Asker:
         Raises:
             LLMError: As `ask`, except for the content of the answer.
         """
-        for attempt in range(limits.LLM_RETRIES_COUNT_MAX + 1):
-            self._require_patience(meter)
+        attempt = 0
+        while True:
+            if self._rests():
+                raise LLMError.ServiceUnavailable(
+                    f"the model rests after {self._failures} failures in a row, the last: {self._last_failure}"
+                )
             try:
                 completion = await self._pay_and_call(replace(request, attempt=request.attempt + attempt), meter)
             except (LLMError.DeadlinePassed, _LeftAlone):
@@ -136,13 +140,13 @@ class Asker:
                 if attempt == limits.LLM_RETRIES_COUNT_MAX or self._rests():
                     raise
                 await self._wait(attempt, error, meter)
+                attempt += 1
             else:
                 self._failures = 0
                 size = len(completion.content.encode("utf-8", "surrogatepass"))
                 if not 0 < size <= limits.LLM_RESPONSE_BYTES_MAX:
                     raise LLMError.InvalidResponse(f"{size} bytes, 1..{limits.LLM_RESPONSE_BYTES_MAX} are read")
                 return completion
-        raise LLMError.ServiceUnavailable  # pragma: no cover - the loop returns or raises
 
     async def judged(self, decision_id: str, quality: float) -> None:
         """Tell a router whether an answer could be used."""
@@ -157,10 +161,10 @@ class Asker:
         self._budget.reserve(about)
         try:
             completion = await self._call_in_turn(request, meter)
-        except LLMError.Timeout:
-            raise  # not given back: the server may have done the work, and will bill it
-        except LLMError:
-            self._budget.give_back(about)
+        except LLMError as error:
+            # After a timeout the server may have done the work, and will bill it; past the deadline nothing was sent.
+            if not isinstance(error, LLMError.Timeout) or isinstance(error, LLMError.DeadlinePassed):
+                self._budget.give_back(about)
             raise
         # Servers that report no usage, or no numbers, are charged an estimate.
         sent = _reported(completion.usage, "input_tokens") or about
@@ -224,14 +228,6 @@ class Asker:
         if left_s <= 0:
             raise LLMError.DeadlinePassed("the operation's deadline has passed")
         return left_s
-
-    def _require_patience(self, meter: Meter) -> None:
-        """Raise unless time is left and the circuit breaker is closed."""
-        self._left_s(meter)
-        if self._rests():
-            raise LLMError.ServiceUnavailable(
-                f"the model rests after {self._failures} failures in a row, the last: {self._last_failure}"
-            )
 
     def _rests(self) -> bool:
         """Whether the circuit breaker is open. After its pause the next call is a trial."""
