@@ -172,6 +172,9 @@ def test_notes_about_a_given_subject_need_no_subject() -> None:
         ("Acme",),
     )
     assert claims("Works at Acme", subject="Alice") == [("alice", "works_at", "Acme")]
+    assert claims("Vegetarian.", subject="Alice") == [("alice", "diet", "vegetarian")]
+    assert claims("37 years old.", subject="Alice") == [("alice", "age", "37")]
+    assert claims("Once a nurse.", subject="Alice") == []
     assert claims("She lives in Rome", subject="Alice") == [("alice", "lives_in", "Rome")]
 
 
@@ -273,6 +276,8 @@ def test_slots_hold_one_value_or_many() -> None:
         ("blue color", "blue colour"),
         ("ＡＣＭＥ", "acme"),
         ("2 hrs", "2 hours"),
+        ("$20.00", "$20"),
+        ("2.50 km", "2.5 kilometres"),
     ],
 )
 def test_values_said_differently_are_one(one: str, other: str) -> None:
