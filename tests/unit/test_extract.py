@@ -62,7 +62,9 @@ def test_every_text_yields_an_entity(text: str) -> None:
     assert "".join(entity.content for entity in found).strip() != ""
 
 
-@pytest.mark.parametrize("text", ["What a day. So tired!\n", " What a day. So tired!", " \t What a day. So tired! \n\n"])
+@pytest.mark.parametrize(
+    "text", ["What a day. So tired!\n", " What a day. So tired!", " \t What a day. So tired! \n\n"]
+)
 def test_a_note_begins_and_ends_with_its_words(text: str) -> None:
     assert [one.content for one in entities(text)] == ["What a day. So tired!"]
 
