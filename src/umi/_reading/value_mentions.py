@@ -358,7 +358,6 @@ _CLOSELY: Final = frozenset({"then", "another", "limit", "not", "moved", "up", "
 
 def _whose(tokens: list[Token], first: int, amount: Amount) -> str:
     """Whom a clause is about before its value: "sister", "she", "dana"; "" for the speaker, "it" for nobody named."""
-    mine = False
     for place in range(first, amount.first):
         low = tokens[place].low
         bare = low.removesuffix("'s")
@@ -371,7 +370,7 @@ def _whose(tokens: list[Token], first: int, amount: Amount) -> str:
         if low in _OTHERS or bare in _PEOPLE:
             return _OTHERS.get(low, bare)
         capital = tokens[place].word[:1].isupper() and stem(low) and (place > first or tokens[place + 1].low in _SAYS)
-        if capital and not mine and low not in MONTHS:
+        if capital and low not in MONTHS:
             return bare
     return "it"
 
