@@ -268,6 +268,18 @@ async def test_what_is_told_again_is_offered_among_much_that_resembles(tmp_path:
         ("I've been sober for a month.", Kind.COUNT, 1, "month"),
         ("I've spent 5-6 hours on the sculpture.", Kind.COUNT, 6, "hour"),
         ("I own one camera.", Kind.COUNT, 1, "camera"),
+        ("I have 84 thousand followers.", Kind.COUNT, 84_000, "follow"),
+        ("I have 10k followers.", Kind.COUNT, 10_000, "follow"),
+        ("I ran my second marathon.", Kind.COUNT, 2, "marathon"),
+        ("I came fifth in the marathon.", Kind.COUNT, 5, ""),
+        ("My cats are 3, as I said.", Kind.COUNT, 3, ""),
+        ("I saw 3, maybe 4 cats.", Kind.COUNT, 4, "cat"),
+        ("The meter went from 420 to 540 units.", Kind.COUNT, 540, "unit"),
+        ("The lease runs 4 years and 3 months.", Kind.COUNT, 4, "year"),
+        ("I keep my passport under the bed.", Kind.PLACE, 0, ""),
+        ("My passport is in the blue drawer.", Kind.PLACE, 0, ""),
+        ("Nordlicht is my employer.", Kind.NAME, 0, ""),
+        ("I am using Nordlicht for mail.", Kind.NAME, 0, ""),
     ],
 )
 def test_values(text: str, kind: Kind, number: float, unit: str) -> None:
@@ -285,6 +297,9 @@ def test_values(text: str, kind: Kind, number: float, unit: str) -> None:
         "One of the cats is ill.",
         "One day we adopted a cat.",
         "I took the green one.",
+        "The 10k was fun.",
+        "I ran 10k with Nora.",
+        "Cut the boards to 6, 8, 10 cm.",
         "for i in range(10): total += 5 * x[i]",
         "Calculate the area of a circle with a radius of 4 cm.",
         "",
@@ -292,6 +307,38 @@ def test_values(text: str, kind: Kind, number: float, unit: str) -> None:
 )
 def test_no_values(text: str) -> None:
     assert [one for one in mentions(text) if one.amount.number] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "whose", "names", "dates"),
+    [
+        ("I paid $40 in March for the gym.", "", set(), {"march"}),
+        ("I paid $40 in May for the gym.", "", set(), set()),  # "may" is a verb more often
+        ("I pay $40 for the gym on weekends.", "", set(), {"weekend"}),
+        ("My brother paid $40 for the gym.", "brother", set(), set()),
+        ("The gym charges Nora $40.", "nora", {"nora"}, set()),
+        ("In June the gym cost $40.", "it", set(), {"june"}),
+        ("We met Jo's coach at the gym for $40.", "", {"jo"}, set()),
+    ],
+)
+def test_whose_a_value_is_and_of_when(text: str, whose: str, names: set[str], dates: set[str]) -> None:
+    (found,) = mentions(text)
+    assert (found.whose, found.names, found.dates) == (whose, names, dates)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        ("My tidying is what I have had in all 30 weeks.", True),
+        ("My tidying is what I have had of it in all 30 weeks.", False),
+        ("My tidying is what I have had it in all 30 weeks.", False),
+        ("I do my tidying - it's what I have done for 3 weeks.", True),
+        ("I do my tidying - the kids love it for 3 weeks.", False),
+    ],
+)
+def test_words_far_from_a_value_and_of_another_clause_do_not_tell_of_it(text: str, *, is_told: bool) -> None:
+    (found,) = mentions(text)
+    assert ("tidi" in found.terms) is is_told
 
 
 def test_the_judge_is_sure_of_nothing_it_cannot_compare() -> None:
