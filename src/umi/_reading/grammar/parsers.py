@@ -104,7 +104,7 @@ def name(context: Context, index: int, *, the: bool = False, comma: bool = False
         if (
             (tokens.capital(end) and tokens.at(end) not in (_PLACE_STOPS if end > index else _VALUE_STOPS))
             or (end > index and tokens.at(end) in _CONNECTORS and _named_later(context, end))
-            or (end > index and _is_within_name(tokens, end))
+            or _is_within_name(tokens, end)
             or (comma and end > index and tokens.at(end) == "," and _place_follows(context, end + 1))
         ):
             end += 1

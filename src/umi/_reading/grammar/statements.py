@@ -181,7 +181,7 @@ class _Reader:
         """The first token after a date at the start of the clause: "Since March Alice ...", "On 5 May the ..."."""
         if tokens.at(index) == "after" and tokens.at(index + 2).rstrip("s") in {"year", "month", "week", "day"}:
             return index + 3  # "After ten years I left Acme"
-        if index >= end or tokens.at(index) not in _DATE_LEADS:
+        if tokens.at(index) not in _DATE_LEADS:
             return index
         begin = tokens.start[index]
         opening = next(
