@@ -277,6 +277,7 @@ def test_slots_hold_one_value_or_many() -> None:
         ("ＡＣＭＥ", "acme"),
         ("2 hrs", "2 hours"),
         ("$20.00", "$20"),
+        ("$20 / per month", "$20 per month"),
         ("2.50 km", "2.5 kilometres"),
     ],
 )
@@ -285,7 +286,8 @@ def test_values_said_differently_are_one(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("$20", "€20"), ("$20", "$25"), ("1.2.3", "1.2.4"), ("2.1", "2.10.1"), ("Acme", "Apex")]
+    ("one", "other"),
+    [("1/2", "1 2"), ("$20", "€20"), ("$20", "$25"), ("1.2.3", "1.2.4"), ("2.1", "2.10.1"), ("Acme", "Apex")],
 )
 def test_values_that_differ_stay_apart(one: str, other: str) -> None:
     assert value_key(one) != value_key(other)
