@@ -309,8 +309,7 @@ def look_again(
     scores, parts = refined(refiner, looks, evidence.signals)
     scores = np.round(scores, SCORE_DECIMALS)
     again = _falling(scores, head)
-    worst = float(scores.min(initial=0.0)) if len(scores) else 0.0
-    behind = worst + fused[tail] - (fused[head[-1]] if len(head) else 0.0)
+    behind = scores.min(initial=0.0) + fused[tail] - fused[head[-1:]]
     return np.concatenate([head[again], tail]), np.concatenate([scores[again], behind]), parts[again]
 
 

@@ -144,7 +144,7 @@ class Removal:
             self.texts[row.key] = None
             self._bury(row, row.episode_ids)
         signals = self.tx.learned.rename_signals(lambda id_: tombstone(id_) if named(id_) else None)
-        routed = [one for one in self.tx.routed.since(-1) if named(one.kind)]
+        routed = [one for one in self.tx.routed.since(0) if named(one.kind)]
         for one in routed:
             self.tx.routed.put(replace(one, kind=""))
         gone = (*self.tx.learned.forget_tasks(named), *signals, *(one.kind for one in routed))

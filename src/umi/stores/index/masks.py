@@ -55,7 +55,7 @@ class Masks:
         mask = self._masks.pop(filter_, None)
         if mask is None or (filter_.types and mask.sequence != sequence):
             mask = _Mask(GrowingArray(np.bool_), 0, sequence)
-        known, end = len(mask.flags), int(keys[-1]) + 1 if len(keys) else 0
+        known = len(mask.flags)
         if known < len(keys):
             mask.flags.extend(np.zeros(len(keys) - known))
             found = matching(filter_, mask.until)
@@ -64,7 +64,7 @@ class Masks:
             here = places < len(keys)
             places = places[here][keys[places[here]] == found[here]]
             mask.flags.rows[places] = True
-            mask.until, mask.sequence = end, sequence
+            mask.until, mask.sequence = int(keys[-1]) + 1, sequence
         self._masks[filter_] = mask
         if len(self._masks) > _KEPT_COUNT:
             del self._masks[next(iter(self._masks))]

@@ -162,7 +162,6 @@ class Windows:
     def expect(self, count: int) -> None:
         """Reserve memory for `count` more documents with one window each."""
         self._expected = len(self._has) + count
-        self._has.reserve(count)
 
     def add_documents(self, count: int) -> None:
         """Add documents; they have no windows yet."""
@@ -256,12 +255,12 @@ class Windows:
             documents: Ascending, all with vectors.
             embedding: Of unit length.
         """
-        if self._first is None or self._further is None:
+        if self._first is None or self._further is None or not len(documents):
             return np.empty(0, dtype=np.float32)
         exact = self._first.exactly(documents, embedding)
         if len(self._further):
             places = np.searchsorted(documents, self._owner.rows).clip(max=len(documents) - 1)
-            rows = np.flatnonzero(documents[places] == self._owner.rows) if len(documents) else np.empty(0, np.int64)
+            rows = np.flatnonzero(documents[places] == self._owner.rows)
             np.maximum.at(exact, places[rows], self._further.exactly(rows, embedding))
         return exact
 

@@ -242,7 +242,8 @@ def _reached(values: Floats, pool: int) -> np.float32:
     if len(values) <= 4 * _GROUPS_COUNT or pool > _GROUPS_COUNT:
         return _edge(values, pool)
     # Of each group one reaches its maximum. Partitioning the maxima costs a fraction of partitioning all values.
-    return _edge(values[: len(values) // _GROUPS_COUNT * _GROUPS_COUNT].reshape(-1, _GROUPS_COUNT).max(axis=0), pool)
+    size = len(values) // _GROUPS_COUNT
+    return _edge(values[: size * _GROUPS_COUNT].reshape(size, _GROUPS_COUNT).max(axis=0), pool)
 
 
 def _edge(values: Floats, pool: int) -> np.float32:
@@ -303,16 +304,14 @@ def largest(values: Floats, pool: int) -> Ints:
         return np.arange(len(values))
     if pool < 1:
         return np.empty(0, dtype=np.int64)
-    places: Ints | None = None
-    if len(values) > 4 * _GROUPS_COUNT and pool <= _GROUPS_COUNT:
-        # Few values remain above a lower bound of the result, so partitioning those costs little.
-        places = np.flatnonzero(values >= _reached(values, pool))
-        values = values[places]
+    # Few values remain above a lower bound of the result, so partitioning those costs little.
+    places = np.flatnonzero(values >= _reached(values, pool))
+    values = values[places]
     edge = _edge(values, pool)
     above = np.flatnonzero(values > edge)
     level = np.flatnonzero(values == edge)[: pool - len(above)]
-    chosen = np.sort(np.concatenate([above, level]))
-    return chosen if places is None else places[chosen]
+    chosen: Ints = places[np.sort(np.concatenate([above, level]))]
+    return chosen
 
 
 def _whole(part: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -228,9 +228,9 @@ def require_whole(rows: Sequence[Row]) -> None:
 def windows_of(rows: Sequence[Row]) -> KeyedWindows:
     """Vectors of one number of dimensions, unpacked; at least one row of key, dimensions, windows and checksum, by key."""
     dimensions = rows[0][1]
-    keys, _, blobs, _ = zip(*rows, strict=True)
+    blobs = [row[2] for row in rows]
     return KeyedWindows(
-        np.array(keys, dtype=np.int64) & ARRIVAL_MASK,
+        np.array([row[0] for row in rows], dtype=np.int64) & ARRIVAL_MASK,
         np.array(list(map(len, blobs))) // (2 * dimensions),
         unpack(b"".join(blobs), dimensions),
     )
