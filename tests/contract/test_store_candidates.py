@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from store_rows import DIMENSIONS, axis, entity, episode_row, windows
 
+from umi._core.vectors import pack
 from umi.errors import EmbedderMismatch, InvalidInput, NotFound
-from umi.ports import EpisodeRow, Snapshot, StorageBackend, Store, Transaction
+from umi.ports import EpisodeRow, Matrix, PackedVectors, Snapshot, StorageBackend, Store, Transaction
 from umi.ports.candidates import TextCandidates, VectorCandidates
 from umi.types import Entity, EntityType, VectorHit
 
@@ -67,17 +68,26 @@ async def test_text_candidates_follow_appends_and_deletions(alice: StorageBacken
     assert (await alice.read(words("cat"))).keys.tolist() == [0, 2, 3]
 
 
-async def test_vector_candidates_follow_appends_late_vectors_replacement_and_deletion(alice: StorageBackend) -> None:
+@pytest.mark.parametrize("packed", [False, True])
+async def test_vector_candidates_follow_appends_late_vectors_replacement_and_deletion(
+    alice: StorageBackend, *, packed: bool
+) -> None:
+    def add(tx: Transaction, vectors: dict[str, Matrix]) -> None:
+        if packed:
+            tx.add_packed({id_: PackedVectors(DIMENSIONS, pack(rows)) for id_, rows in vectors.items()})
+        else:
+            tx.add_vectors(vectors)
+
     def first(tx: Transaction) -> None:
         tx.add_episodes([episode_row(number) for number in range(3)])
-        tx.add_vectors({"ep_0": windows(0)})
+        add(tx, {"ep_0": windows(0)})
 
     await alice.write(first)
     assert _cosines(await alice.read(near(0))) == {0: 1.0}
-    await alice.write(lambda tx: tx.add_vectors({"ep_2": windows(2, 0), "ep_1": windows(1)}))
+    await alice.write(lambda tx: add(tx, {"ep_2": windows(2, 0), "ep_1": windows(1)}))
     assert _cosines(await alice.read(near(0))) == {0: 1.0, 1: 0.0, 2: 1.0}
     assert (await alice.read(near(0))).count == 3
-    await alice.write(lambda tx: tx.add_vectors({"ep_2": windows(2)}))
+    await alice.write(lambda tx: add(tx, {"ep_2": windows(2)}))
     assert _cosines(await alice.read(near(0))) == {0: 1.0, 1: 0.0, 2: 0.0}
     await alice.write(lambda tx: tx.delete_episode("ep_0"))
     found = await alice.read(near(0))

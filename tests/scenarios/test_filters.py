@@ -154,10 +154,11 @@ async def test_an_export_of_some_messages_holds_nothing_of_the_others_and_restor
     zoe = Message("My sister Zoe lives in Quito.", speaker="Ann", session="t-1", id="z-1")
     await memory.remember(zoe)
     await memory.remember(Message("Zoe moved to Oslo.", speaker="Ann", session="t-9", id="z-2"))
+    await memory.remember(Message("My aunt Lotte lives in Lima.", speaker="Ann", session="t-9"))
     receipt = await memory.export(tmp_path / "some.jsonl", where={"session": "t-1"})
     assert receipt.episodes == 4
     data = (tmp_path / "some.jsonl").read_bytes()
-    assert [word for word in (b"Oslo", b"z-2", b"late by a week", b"twice") if word in data] == []
+    assert [word for word in (b"Oslo", b"z-2", b"late by a week", b"twice", b"aunt") if word in data] == []
     assert b"Quito" in data
     async with umi.Memory.open(str(tmp_path / "new.db")) as other:
         await other.restore(tmp_path / "some.jsonl")
@@ -167,6 +168,7 @@ async def test_an_export_of_some_messages_holds_nothing_of_the_others_and_restor
         # It was over when it was exported, and what said so is not here.
         (quito,) = [s for s in (await other.list()).items if "Quito" in s.entity.content]
         assert quito.state is HitState.SUPERSEDED
+        assert [step.entity.id for step in await other.history("Ann's sister")] == [quito.entity.id]
     await memory.export(tmp_path / "kinds.jsonl", types=["preference"])
     assert b"phone" in (tmp_path / "kinds.jsonl").read_bytes()
     assert b"broken" not in (tmp_path / "kinds.jsonl").read_bytes()

@@ -130,13 +130,13 @@ async def test_no_id_of_a_signal_and_no_kind_of_a_decision_names_who_was_erased(
     one = {"id": "review by Zacharina", "task_description": "restart", "outcome": "failure", "quality_score": 0.0}
     said.write_text(json.dumps({**one, "task_id": "t", "completed_at": datetime.now(UTC).isoformat()}) + "\n")
     loader = umi.IntelligenceLoader([umi.FileSignalProvider(said, name="ci")])
+    async with umi.Router.open({"fast": "x", "strong": "y"}, str(file), embedder=None) as router:
+        route = await router.choose("Write a letter", kind="letters to Zacharina")
     async with umi.Memory.open(str(file), embedder=None, intelligence=loader) as memory:
         await memory.remember("Zacharina uses the green printer.", speaker="Cleo")
         await memory.remember("The blue printer is old.", speaker="Cleo")
         await memory.recall("Which printer is old?", task_id="t")
         assert (await memory.learning.run()).new == 1
-        async with umi.Router.open({"fast": "x", "strong": "y"}, str(file), embedder=None) as router:
-            route = await router.choose("Write a letter", kind="letters to Zacharina")
         receipt = await memory.erase("Zacharina")
         assert (await memory.verify_erasure(receipt)).ok
         ids = [

@@ -274,12 +274,12 @@ def test_a_sample_that_is_thinned_out_is_as_one_that_was_never_larger() -> None:
         codes.put(np.arange(200), np.ones(200, np.int64), rows)
         return codes
 
-    every = [2]
+    every, asked = [2], rows[3]
     larger, sparse = made(every), made([20])
-    before = larger.compare(rows[3])
+    before = larger.compare(asked)
     every[0] = 20
     larger.thin_out()
-    thinned, never = larger.compare(rows[3]), sparse.compare(rows[3])
+    thinned, never = larger.compare(asked), sparse.compare(asked)
     assert (thinned.mean, thinned.deviation) == pytest.approx((never.mean, never.deviation))
     assert thinned.mean != pytest.approx(before.mean)
     assert larger.nearest(larger.compare(rows[7]), 1).tolist() == [7]
@@ -339,20 +339,25 @@ async def test_small_namespaces_have_none(tmp_path: Path) -> None:
 # Signs.
 
 
+@pytest.mark.parametrize("bare", [0, 600])
 def test_few_signs_differ_where_the_cosine_is_high_and_mean_and_deviation_are_near_the_true_ones(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, bare: int
 ) -> None:
+    """Some messages may have no vectors yet."""
     monkeypatch.setattr(limits, "SIGNS_ALIKE_COUNT", 600)
     monkeypatch.setattr(limits, "SIGNS_COMPARED_COUNT", 100)
     rng = np.random.default_rng(5)
     middles = normalised(rng.normal(size=(40, 128)))
     rows = normalised(middles[rng.integers(0, 40, 6_000)] + 0.09 * rng.normal(size=(6_000, 128)))
     questions = normalised(middles[:20] + 0.09 * rng.normal(size=(20, 128)))
-    codes = SignCodes(
-        lambda places: KeyedWindows(places, np.ones(len(places), np.int64), rows[places]),
-        lambda places: places % 8 == 0,
-    )
-    codes.add_documents(len(rows))
+    read: list[int] = []
+
+    def windows(places: np.ndarray) -> KeyedWindows:
+        read.append(len(places))
+        return KeyedWindows(places, np.ones(len(places), np.int64), rows[places])
+
+    codes = SignCodes(windows, lambda places: places % 8 == 0)
+    codes.add_documents(len(rows) + bare)
     codes.put(np.arange(len(rows)), np.ones(len(rows), np.int64), rows)
     found = 0
     for question in questions:
@@ -360,6 +365,7 @@ def test_few_signs_differ_where_the_cosine_is_high_and_mean_and_deviation_are_ne
         near = codes.compare(question)
         best = np.argsort(-cosines)[:10]
         found += len(np.intersect1d(codes.nearest(near, 10), best))
+        assert read.pop() == 100
         assert near.mean == pytest.approx(float(cosines.mean()), abs=0.1 * float(cosines.std()))
         assert near.deviation == pytest.approx(float(cosines.std()), rel=0.1)
         assert codes.exactly(np.sort(best), question) == pytest.approx(cosines[np.sort(best)], abs=1e-3)

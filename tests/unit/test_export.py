@@ -33,7 +33,7 @@ TOLD = Entity(
     mode=umi.Mode.REPORTED, said_by="Bea", valid_until=datetime(2031, 1, 1, tzinfo=UTC),
 )  # fmt: skip
 ENDED = umi.EvolutionRelation(
-    "rel_ended", "", "", umi.EvolutionType.UPDATE, "it is over", 0.5, datetime(2026, 1, 1, tzinfo=UTC), umi.Detector.MODEL,
+    "rel_ended", "", "", umi.EvolutionType.UPDATE, "it is over", -0.0, datetime(2026, 1, 1, tzinfo=UTC), umi.Detector.MODEL,
     nature=umi.Nature.ENDED, part=(0, 2),
 )  # fmt: skip
 
@@ -88,7 +88,7 @@ async def fill(memory: umi.Memory, embedder: Small) -> None:
     await storage.store_entity(by_hand)
     episode = (await storage.get_entity(by_hand.id)).episode_id  # type: ignore[union-attr]
     out_of_order = [Entity(EntityType.NOTE, "x", f"n{n}", episode_id=episode, span=(9 - n, 10)) for n in range(3)]
-    out_of_order.append(replace(TOLD, episode_id=episode))
+    out_of_order.append(replace(TOLD, episode_id=episode, confidence=-0.0))
     await storage.write(lambda tx: tx.add_alias("ally", "alice"))
     for one in out_of_order:
         await storage.write(lambda tx, one=one: tx.add_entities([one]))

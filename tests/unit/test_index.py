@@ -298,6 +298,7 @@ def test_windows_of_long_texts_stay_their_own_when_most_others_were_removed() ->
         for own in windows[key]:
             found = index.vector_candidates(own, pool=1)
             assert (found.keys.tolist(), np.round(found.cosine, 3).tolist()) == ([key], [1.0])
+            assert len(index.vector_candidates(own, also=np.array([0]), pool=0).cosine) == 0
     assert index.bytes < before
 
 

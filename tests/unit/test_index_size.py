@@ -28,3 +28,13 @@ def test_the_estimate_is_within_a_third(documents: int, terms: int, distinct: in
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert 2 / 3 < index.bytes / (after - before) < 4 / 3
+
+
+def test_an_empty_index_counts_what_its_objects_take() -> None:
+    tracemalloc.start()
+    try:
+        kept = [NamespaceIndex() for _ in range(50)]
+        taken = tracemalloc.get_traced_memory()[0] / len(kept)
+    finally:
+        tracemalloc.stop()
+    assert taken / 1.5 < kept[0].bytes < taken * 1.5

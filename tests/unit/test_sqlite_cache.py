@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -16,7 +15,6 @@ from store_files import add, episode_row, opened, sql
 from umi import limits
 from umi._core.filters import read_filter
 from umi.ports import Snapshot, StorageBackend, Transaction
-from umi.stores.index.search_index import NamespaceIndex
 from umi.stores.sql.cache import IndexCache
 from umi.stores.sqlite.store import SqliteStore
 
@@ -463,14 +461,22 @@ async def test_indexes_are_bounded_in_number_and_answer_the_same_when_they_come_
         assert await store.check_integrity() == []
 
 
-def test_an_empty_index_counts_what_its_objects_take() -> None:
-    tracemalloc.start()
-    try:
-        kept = [NamespaceIndex() for _ in range(50)]
-        taken = tracemalloc.get_traced_memory()[0] / len(kept)
-    finally:
-        tracemalloc.stop()
-    assert taken / 1.5 < kept[0].bytes < taken * 1.5
+async def test_indexes_of_namespaces_that_another_process_deleted_go_with_the_next_look(tmp_path: Path) -> None:
+    """However many names were read before."""
+    path = tmp_path / "umi.db"
+    async with opened(path) as store, opened(path) as other:
+        cache = store._lanes.all[0].cache = IndexCache(1 << 30, count_max=3)
+        for number in range(8):
+            await add(store.namespace(f"tenant {number}"), "a cat")
+            await found(store.namespace(f"tenant {number}"))
+        assert list(cache._entries) == [6, 7, 8]
+        for number in (6, 7):
+            await other.namespace(f"tenant {number}").write(lambda tx: tx.drop_namespace())
+        assert await found(store.namespace("tenant 6")) == ([], [])
+        assert [ns in cache for ns in (7, 8)] == [False, True]
+        await add(other.namespace("tenant 7"), "no dog", "a cat")
+        assert await found(store.namespace("tenant 7")) == ([1], [])
+        assert 8 not in cache
 
 
 async def test_the_log_of_changes_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

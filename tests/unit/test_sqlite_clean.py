@@ -167,14 +167,16 @@ async def test_in_memory_there_is_no_file_to_clean() -> None:
 
 
 def test_the_unused_bytes_of_a_page() -> None:
-    page = bytearray(64)
+    page = bytearray(1_024)
     page[0], page[3:5], page[5:7], page[1:3] = 13, (1).to_bytes(2), (40).to_bytes(2), (50).to_bytes(2)
     page[8:10] = (40).to_bytes(2)
     page[12:15] = b"gap"
-    page[50:54] = (0).to_bytes(2) + (10).to_bytes(2)
-    page[54:58] = b"free"
+    # Free blocks: the offset of the next one, and the size of each. What lies before, between and behind them is in use.
+    for block, following, size in ((50, 600, 300), (600, 1_014, 10), (1_014, 0, 10)):
+        page[block : block + size] = following.to_bytes(2) + size.to_bytes(2) + b"f" * (size - 4)
+    page[350:600] = b"u" * 250
     parts = [part.strip(b"\0") for part in clean._unused(bytes(page), 0)]
-    assert parts == [b"gap", b"free"]
+    assert parts == [b"gap", b"f" * 296, b"f" * 6, b"f" * 6]
     assert list(clean._unused(bytes(64), 0)) == [], "a page of no tree"
 
 
