@@ -231,6 +231,20 @@ async def test_by_an_alias(words: umi.Memory) -> None:
     assert await _texts(words) == []
 
 
+async def test_an_alias_goes_whose_message_was_not_taken_along(words: umi.Memory, tmp_path: Path) -> None:
+    await words.remember(Message("My sister Anneliese is a nurse.", speaker="Ben", session="before"))
+    await words.remember(Message("Anneliese lives in Timbuktu.", speaker="Ben", session="now"))
+    await words.export(tmp_path / "some.jsonl", where={"session": "now"})
+    async with umi.Memory.open(str(tmp_path / "new.db"), embedder=None) as other:
+        await other.restore(tmp_path / "some.jsonl")
+        assert [step.entity.value for step in await other.history("Ben's sister")] == ["Timbuktu"]
+        assert (await other.preview_erasure("Anneliese")).aliases == ("ben's sister",)
+        receipt = await other.erase("Anneliese")
+        assert receipt.counts["aliases"] == 1
+        assert (await other.verify_erasure(receipt)).ok
+    assert found(tmp_path / "new.db", *TRACES, "sister") == []
+
+
 async def test_a_message_that_still_waits_to_be_read_is_cut_too(tmp_path: Path) -> None:
     class Down:
         """A model that is not there."""

@@ -123,6 +123,18 @@ async def test_forget_takes_what_is_like_that_with_every_byte(memory: umi.Memory
     assert await memory.check() == []
 
 
+async def test_what_is_forgotten_by_a_filter_stays_in_no_reason_of_others(memory: umi.Memory) -> None:
+    await _fill(memory)
+    first, *_, last = (step.entity.id for step in (await memory.list()).items if "parcel" in step.entity.content)
+    await memory.relate(first, last, "extend", "I prefer phone calls to mails.")
+    await memory.relate(last, first, "extend", "Both speak of a parcel.")
+    assert await memory.forget(where={"metadata": {"ticket": 9}}) == 0
+    assert await memory.forget(types=["preference"]) == 1
+    reasons = {row.reason for row in (await memory.why(first)).evolutions}
+    assert [reason for reason in reasons if "phone" in reason] == []
+    assert "Both speak of a parcel." in reasons
+
+
 async def test_forget_takes_statements_of_a_kind_and_leaves_the_rest_of_a_message(memory: umi.Memory) -> None:
     await memory.remember("I prefer tea to coffee. My brother Ben lives in Rome.", speaker="Ann", session="s")
     await memory.remember("I prefer tea to water.", speaker="Bo", session="other")

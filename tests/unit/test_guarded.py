@@ -104,6 +104,28 @@ async def test_a_server_is_left_alone_for_as_long_as_it_asks() -> None:
     assert len(inner.asked) == 2
 
 
+class Hand(SimClock):
+    """A clock that its sleepers move."""
+
+    async def sleep(self, seconds: float) -> None:
+        self.advance(seconds)
+
+
+@pytest.mark.parametrize(("left_s", "waits"), [(59.0, True), (60.0, False), (61.0, False)])
+async def test_a_batch_waits_for_a_server_that_is_left_alone_where_that_is_within_its_time(
+    left_s: float, *, waits: bool
+) -> None:
+    inner, clock = Counted(), Hand()
+    guarded = GuardedEmbedder(inner, clock, SimEntropy(DeterministicRng(1)), deadline_s=60.0)
+    guarded._left_alone_until_s = left_s
+    if waits:
+        assert len(await guarded.embed_many([""])) == 1
+    else:
+        with pytest.raises(EmbedderBusy, match="left alone"):
+            await guarded.embed_many([""])
+    assert (inner.asked, clock.monotonic_s()) == (([""], left_s) if waits else ([], 0.0))
+
+
 class Odd(Counted):
     """Raises what an embedder has no business to raise."""
 

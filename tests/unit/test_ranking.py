@@ -18,9 +18,11 @@ from umi._core.ranking import (
     SIGNALS,
     SIGNS,
     Ranking,
+    answer_signs,
     bm25,
     coverage,
     falls_off,
+    first_look,
     gate_weights,
     idf,
     rank,
@@ -155,6 +157,15 @@ def test_the_gate_gives_words_less_and_meaning_more_to_a_request_for_advice() ->
     words = [FEATURES.index(name) for name in ("turn", "neighbours", "session")]
     assert advice[words].sum() < lookup[words].sum()
     assert advice[0] == lookup[0] == GATE.vector
+
+
+@pytest.mark.parametrize("count", [1, 9, 10, 11])
+def test_what_stands_out_is_how_far_the_best_is_before_the_tenth(count: int) -> None:
+    cosines, words = np.linspace(0.9, 0.5, count, dtype=np.float32), np.ones(count, dtype=np.float32)
+    evidence = weigh_evidence("tea", None, VectorCandidates(np.arange(count), cosines, words, 0.1, 0.2, count))
+    standing = evidence.features[:, FEATURES.index("vector")]
+    sign = answer_signs(evidence, first_look(evidence))[SIGNS.index("stands_out")]
+    assert sign == pytest.approx(standing[0] - (standing[9] if count >= 10 else 0))
 
 
 def test_fitted_constants_fit_their_names() -> None:
