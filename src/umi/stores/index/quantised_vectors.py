@@ -150,8 +150,8 @@ class Windows:
     @property
     def bytes(self) -> int:
         """The memory they take."""
-        rows = sum(one.nbytes for one in (self._first, self._further) if one is not None)
-        return rows + self._owner.nbytes + self._has.nbytes + self._near.nbytes
+        parts = (self._first, self._further, self._owner, self._has, self._near)
+        return sum(part.nbytes for part in parts if part is not None)
 
     @property
     def known(self) -> Flags:

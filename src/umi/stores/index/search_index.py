@@ -271,7 +271,7 @@ class NamespaceIndex:
         sessions, session_unit = np.unique(self._session.rows[places], return_inverse=True)
         turn, near = count_turns(hits, places, before, after, reach, self._room)
         whole = count_sessions(hits, sessions, self._session.rows, len(self._session_size))
-        # Removed documents keep their rows, with zero lengths, and do not count.
+        # Removed documents keep their rows, and do not count.
         alive = len(self)
         session_count = int(np.count_nonzero(self._session_size.rows))
         return TextCandidates(
@@ -420,8 +420,6 @@ class NamespaceIndex:
         self._windows.drop(place)
         self._total_length -= float(self._lengths.rows[place])
         self._total_around -= float(self._around.rows[place])
-        for column in (self._lengths, self._around):
-            column.rows[place] = 0
         self._alive.rows[place] = False
         self._dead += 1
 

@@ -28,7 +28,7 @@ def register(db: apsw.Connection) -> None:
         *rest, last = values
         return crc32(last, checksum(rest)) if isinstance(last, bytes) else checksum(values)
 
-    db.create_scalar_function(SQL_FUNCTION, of_values, deterministic=True)
+    db.create_scalar_function(SQL_FUNCTION, of_values)
 
     def of_message(*values: Any) -> int:
         content, role = values
@@ -41,10 +41,10 @@ def register(db: apsw.Connection) -> None:
         notes = split(json.loads(values[0] or "{}"))[1]
         return None if notes is None else _packed(notes.as_json())
 
-    db.create_scalar_function(SQL_LABELS, _labels, 5, deterministic=True)
-    db.create_scalar_function(SQL_TRAITS, of_message, 2, deterministic=True)
-    db.create_scalar_function(SQL_METADATA, kept, 1, deterministic=True)
-    db.create_scalar_function(SQL_NOTES, noted, 1, deterministic=True)
+    db.create_scalar_function(SQL_LABELS, _labels, 5)
+    db.create_scalar_function(SQL_TRAITS, of_message, 2)
+    db.create_scalar_function(SQL_METADATA, kept, 1)
+    db.create_scalar_function(SQL_NOTES, noted, 1)
 
 
 def _labels(*values: Any) -> str:
