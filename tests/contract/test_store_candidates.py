@@ -114,6 +114,15 @@ async def test_vector_candidates_are_the_nearest_and_those_asked_for(alice: Stor
     assert found.cosine[0] == pytest.approx(1.0, abs=1e-3)
 
 
+async def test_a_vector_may_have_one_dimension(alice: StorageBackend) -> None:
+    await _add(alice, episode_row(0), episode_row(1))
+    one = np.ones((1, 1), np.float32)
+    await alice.write(lambda tx: tx.add_vectors({"ep_0": one, "ep_1": -one}))
+    found = await alice.read(lambda s: s.vector_candidates(one[0], pool=5))
+    assert _cosines(found) == {0: 1.0, 1: -1.0}
+    assert (await alice.read(lambda s: s.vectors(["ep_1"])))["ep_1"].tolist() == [[-1.0]]
+
+
 async def test_a_vector_of_other_dimensions_is_refused_when_asked_with(alice: StorageBackend) -> None:
     await _add(alice, episode_row(0))
     await alice.write(lambda tx: tx.add_vectors({"ep_0": windows(0)}))

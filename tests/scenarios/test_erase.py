@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 from conftest import day
+from scripted import Scripted, states
 from test_forget import file_bytes, found
 
 import umi
@@ -229,6 +230,15 @@ async def test_by_an_alias(words: umi.Memory) -> None:
     await words.remember("Anneliese lives in Timbuktu.", speaker="Ben")
     await words.erase("Ben's sister")
     assert await _texts(words) == []
+
+
+async def test_what_is_said_of_others_stays_where_no_space_is_between_sentences() -> None:
+    text = "小明喜欢茶。小红住在罗马。"
+    model = Scripted({text: [states("小明喜欢茶。", "小明"), states("小红住在罗马。", "小红")]})
+    async with umi.Memory.open(":memory:", embedder=None, llm=model) as memory:
+        await memory.remember(text)
+        await memory.erase("小红")
+        assert await _texts(memory) == ["小明喜欢茶。"]
 
 
 async def test_an_alias_goes_whose_message_was_not_taken_along(words: umi.Memory, tmp_path: Path) -> None:

@@ -126,6 +126,27 @@ async def test_a_batch_waits_for_a_server_that_is_left_alone_where_that_is_withi
     assert (inner.asked, clock.monotonic_s()) == (([""], left_s) if waits else ([], 0.0))
 
 
+class Even:
+    """A random source that always draws the same."""
+
+    def uniform(self) -> float:
+        return 0.5
+
+
+async def test_a_batch_is_sent_again_after_twice_as_long_each_time() -> None:
+    inner, clock, asked = Counted(), Hand(), []
+
+    async def busy(texts: Sequence[str]) -> list[Matrix]:
+        asked.append(clock.monotonic_s())
+        raise EmbedderBusy("slow down")
+
+    inner.embed_many = busy  # type: ignore[method-assign]
+    with pytest.raises(EmbedderBusy):
+        await GuardedEmbedder(inner, clock, Even()).embed_many(["a"])  # type: ignore[arg-type]
+    waits = np.diff(asked).tolist()
+    assert waits == [0.5 * limits.LLM_BACKOFF_BASE_S * 2**attempt for attempt in range(limits.EMBED_RETRIES_COUNT_MAX)]
+
+
 class Odd(Counted):
     """Raises what an embedder has no business to raise."""
 

@@ -180,19 +180,39 @@ def test_the_unused_bytes_of_a_page() -> None:
     assert list(clean._unused(bytes(64), 0)) == [], "a page of no tree"
 
 
+def test_what_lies_on_free_pages_is_found_however_many_they_are(tmp_path: Path) -> None:
+    """More than one page of the file's own list of them names."""
+    db = apsw.Connection(str(tmp_path / "pages.db"))
+    db.execute("PRAGMA page_size = 512; PRAGMA secure_delete = OFF").fetchall()
+    db.execute("CREATE TABLE kept (text); CREATE TABLE gone (text)")
+    words = [b"word%03d" % number for number in range(400)]
+    for word in words:
+        db.execute("INSERT INTO gone VALUES (?)", (word.decode() + "x" * 400,))
+    db.execute("INSERT INTO kept VALUES ('here'); DROP TABLE gone")
+    dead = b"".join(clean._dead_bytes(db))
+    (listed,) = db.execute("SELECT freelist_count FROM pragma_freelist_count").fetchone()
+    db.close()
+    assert listed > 3 * 128
+    # A page of the list, which names 120 others, is written over.
+    assert sum(word in dead for word in words) >= len(words) - listed // 120 - 1
+    assert b"here" not in dead
+
+
 def test_a_row_is_known_as_it_lies_in_the_file_numbers_between_texts_included(tmp_path: Path) -> None:
     """A number behind a text may spell with it a word that was erased: "recall" and a sum that begins with "er"."""
     path = tmp_path / "rows.db"
     db = apsw.Connection(str(path))
     db.execute("CREATE TABLE rows (matched TEXT, number INTEGER, share REAL, outcome TEXT)")
-    numbers = [0, 1, -1, 127, -128, 128, 40_000, -8_388_608, int.from_bytes(b"er\xb7_"), 1 << 40, -(1 << 47), 1 << 60]
+    numbers = [0, 1, 2, -1, 40_000, int.from_bytes(b"er\xb7_"), (1 << 63) - 1, -(1 << 63)]
+    for bits in (7, 15, 23, 31, 47):  # the largest and the least number of each size, and their neighbours
+        numbers += [(1 << bits) - 1, 1 << bits, -(1 << bits), -(1 << bits) - 1]
     for number in numbers:
         db.execute("INSERT INTO rows VALUES ('recall', ?, ?, 'success')", (number, number / 4))
     kept = list(clean.live_bytes(db))[1:]
     db.close()
     assert len(kept) == len(numbers)
     raw = path.read_bytes()
-    assert all(row in raw for row in kept)
+    assert all(row.endswith(b"success") and row in raw for row in kept)
     assert any(b"recaller" in row for row in kept)
 
 

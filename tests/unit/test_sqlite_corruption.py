@@ -330,6 +330,24 @@ async def test_a_read_refuses_what_is_damaged_and_names_it(tmp_path: Path, what:
         assert any(f"a row of {table} is damaged: " in finding for finding in await store.check_integrity())
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "dimensions = 0, crc = umi_crc(key, 0, windows)",
+        "windows = x'', crc = umi_crc(key, dimensions, x'')",
+        "windows = substr(windows, 1, 7), crc = umi_crc(key, dimensions, substr(windows, 1, 7))",
+    ],
+)
+async def test_what_is_no_whole_number_of_windows_is_refused(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "umi.db"
+    await _make(path)
+    sql(path, f"UPDATE vectors SET {change}")
+    async with opened(path) as store:
+        with pytest.raises(StoreCorrupt, match=r"a row of vectors is damaged: \d+\..*keep a copy"):
+            await store.namespace("bob").read(_look("bob")["by vector"])
+        assert any("a vector has the wrong length" in finding for finding in await store.check_integrity())
+
+
 async def test_a_table_that_is_defined_otherwise_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "umi.db"
     await _make(path)

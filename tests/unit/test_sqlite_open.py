@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import apsw
@@ -223,6 +224,40 @@ async def test_a_read_does_not_hold_up_a_writer(tmp_path: Path) -> None:
 
         assert await store.namespace("a").read(slow) == (1, 1), "the snapshot stands still"
         assert await texts(store.namespace("a")) == ["one", "two"]
+
+
+async def test_a_backup_is_of_one_moment_whatever_others_write_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("umi.stores.sqlite.backup._STEP_PAGES", 2)
+    path, steps = tmp_path / "umi.db", []
+    async with opened(path) as store, opened(path) as other:
+        await add(store.namespace("a"), "one")
+        loop = asyncio.get_running_loop()
+
+        def meanwhile(done: int, count: int) -> None:
+            steps.append((done, count))
+            if len(steps) == 1:
+                asyncio.run_coroutine_threadsafe(add(other.namespace("a"), "two"), loop).result(10)
+
+        await store.backup(str(tmp_path / "copy.db"), meanwhile)
+        assert await texts(store.namespace("a")) == ["one", "two"]
+    assert len(steps) > 2
+    assert steps == sorted(steps), "it does not begin again"
+    async with opened(tmp_path / "copy.db") as copy:
+        assert await texts(copy.namespace("a")) == ["one"]
+        assert await copy.check_integrity() == []
+
+
+async def test_a_closed_store_leaves_no_thread_behind(tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    async with opened(tmp_path / "umi.db") as store:
+        await add(store.namespace("a"), "one")
+        mine = [one for one in set(threading.enumerate()) - before if one.name.startswith("umi-store")]
+        assert mine
+    for thread in mine:
+        await asyncio.to_thread(thread.join, 10)
+    assert not any(thread.is_alive() for thread in mine), store
 
 
 def test_a_store_opened_before_a_fork_says_so(tmp_path: Path) -> None:
