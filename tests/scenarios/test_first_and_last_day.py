@@ -22,6 +22,24 @@ async def test_every_question_is_answered(at: str) -> None:
         assert (await memory.history_counts("Alice", parts=3)).count
 
 
+@pytest.mark.parametrize(
+    ("last", "days", "first"),
+    [
+        ("1970-01-03", 2, "1970-01-02"),
+        ("1970-01-03", 3, "1970-01-01"),
+        ("1970-01-03", 4, "1970-01-01"),
+        ("1970-01-01", 1, "1970-01-01"),
+        ("1970-01-01", 30, "1970-01-01"),
+        ("1969-12-31", 30, "1969-12-31"),
+        ("0001-01-01", 30, "0001-01-01"),
+    ],
+)
+async def test_days_are_counted_from_1970_on(last: str, days: int, first: str) -> None:
+    async with umi.Memory.open("dict:", embedder=None) as memory:
+        found = await memory.activity(until=f"{last}T23:59:59Z", days=days)
+        assert (str(found.first), str(found.last), found.days) == (first, last, ())
+
+
 async def test_the_last_day_has_its_activity() -> None:
     async with umi.Memory.open("dict:", embedder=None) as memory:
         found = await memory.activity(until="9999-12-31T23:59:59Z", days=1)

@@ -121,6 +121,13 @@ def test_without_room_for_a_sentence_that_answers_no_other_one_is_shown(key: str
     assert all("under the pot" in item.line for item in packed.items)
 
 
+def test_a_cut_message_has_no_sentence_instead_of_one_that_matters_more() -> None:
+    content = f"Tea is ready. The key is under the pot. The spare key is {'very ' * 40}old. So long."
+    terms = query_terms("Where is the key?")
+    (item,) = packing.pack(packing.answer_pieces([hit(0, content)]), "", 60, of_words, terms).items
+    assert "Ana: ... The key is under the pot. ... [" in item.line
+
+
 def test_a_sentence_that_does_not_fit_is_left_out_and_never_cut() -> None:
     packed = packing.pack(packing.answer_pieces([hit(0, "word " * 500)]), "", 100, packing.default_counter, [])
     assert (packed.text, packed.tokens, packed.items) == ("", 0, ())

@@ -131,6 +131,22 @@ async def test_a_vector_backend_that_raises_leaves_the_words(memory: umi.Memory,
     assert found.degraded == (Degradation.VECTOR_LEG_FAILED,)
 
 
+@pytest.mark.parametrize("nearest", [0, 1])
+async def test_of_several_neighbours_in_a_message_the_nearest_counts(memory: umi.Memory, nearest: int) -> None:
+    cat, hike, food = [step.entity for step in (await memory.list()).items[2:5]]
+    cosines = (0.9, -0.7) if nearest == 0 else (-0.7, 0.9)
+    hits = [
+        VectorHit("ent_gone", 1.0),
+        VectorHit(hike.id, 0.5),
+        VectorHit(cat.id, cosines[0]),
+        VectorHit(cat.episode_id, cosines[1]),
+        VectorHit(food.id, -0.6),
+    ]
+    found = await _retriever(memory, vector=ScriptedVectors(hits)).search(Query("zirconium dioxide", min_score=0))
+    assert [hit.id for hit in found.hits] == [cat.id, hike.id, food.id]
+    assert not found.degraded
+
+
 async def test_a_models_variations_go_through_both_legs(memory: umi.Memory) -> None:
     llm = ScriptedLLM(json.dumps({"queries": ["dinner", "outdoors"]}))
     found = await _retriever(memory, llm=llm).search(Query("What was bad or fun?", limit=3, deep=True, min_score=0))

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from umi._core.ranking import bm25
-from umi._evolution.relation_writer import Proposal, statement_order
+from umi._evolution.relation_writer import Proposal
 from umi._evolution.value_features import lightened
 from umi._evolution.value_judge import LIKELY, likelihood
 from umi._reading.grammar.statements import DRAFTERS
@@ -196,7 +196,7 @@ def _proposal(found: Found, older: Sequence[Entity], newer: Sequence[Entity]) ->
     """
     likely, old, new = found
     source, target = _holding(older, old.span), _holding(newer, new.span)
-    if source.valid_to is not None or statement_order(source) > statement_order(target):
+    if source.valid_to is not None:
         return None
     least = EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
     # Maps probabilities of LIKELY..1 to confidences from the threshold for recording to just below acting.

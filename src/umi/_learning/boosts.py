@@ -33,7 +33,7 @@ class Lessons:
     def __init__(self, now: datetime) -> None:
         self._now = now
         self._places: dict[int, int] = {}  # new place by arrival, of candidates that were moved
-        self._factors: dict[int, float] = {}  # by arrival, of candidates about which something was learned
+        self._factors: dict[int, float] = {}  # by arrival, of the relevant candidates
         self.moved = 0
         self.reorders = False
         self.embedding: Vector | None = None
@@ -62,7 +62,7 @@ class Lessons:
             return ranking
         judge = Judge(version.totals, self._now)
         factors = np.array([judge.judge(beliefs.get(int(key), ())).factor for key in keys])
-        self._factors = {int(key): float(factor) for key, factor in zip(keys, factors, strict=True) if factor != 1}
+        self._factors = {int(key): float(factors[place]) for place, key in enumerate(keys)}
         order = _order(ranking.scores[:head], factors)
         self._places = {int(keys[old]): new for new, old in enumerate(order) if new != old}
         self.reorders = bool(self._places)

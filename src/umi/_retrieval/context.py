@@ -218,7 +218,7 @@ def _cut(piece: Piece, chosen: Sequence[Piece], measured: _Measured, terms: froz
     best: Piece | None = None
     for span, relevant in _by_relevance(hit, spans, terms)[:_SENTENCES_TRIED_MAX]:
         if not taken and not relevant:
-            break
+            return None
         shorter = _shortened(piece, hit, sorted([*taken, span]))
         # The first sentence may take all the room there is; further ones only their share.
         if (share if taken else measured).fits([*chosen, shorter]):

@@ -25,7 +25,7 @@ def foreign_candidates(snapshot: Snapshot, hits: Sequence[VectorHit]) -> VectorC
         arrival = arrivals.get(hit.id)
         if arrival is not None:
             # Several entities of one episode may be hits; the nearest counts.
-            best[arrival] = max(best.get(arrival, -1.0), hit.score)
+            best[arrival] = max(best.get(arrival, hit.score), hit.score)
     keys: Keys = np.array(sorted(best), dtype=np.int64)
     cosine = np.array([best[int(key)] for key in keys], dtype=np.float32)
     plain = np.zeros(len(keys), dtype=np.float32)
