@@ -266,6 +266,19 @@ async def test_a_profile_with_a_limit_has_the_newest_of_every_attribute_and_says
         await words.profile("Alice", limit=0)
 
 
+@pytest.mark.parametrize(
+    ("said", "facts"),
+    [
+        ("i'm dating sam", ["sam"]),
+        ("I eat plums.", ["plums"]),
+        ("i joined acme", []),
+    ],  # surer than the bound, as sure, and less
+)
+async def test_a_profile_has_what_is_sure_enough_to_act_on(words: umi.Memory, said: str, facts: list[str]) -> None:
+    await words.remember(said, speaker="Alice")
+    assert [fact.value for fact in (await words.profile("Alice")).facts] == facts
+
+
 async def test_a_profile_has_the_aliases_of_its_subject(words: umi.Memory) -> None:
     await words.remember("My friend Robert, also known as Bob, lives in Porto.", speaker="Ana")
     profile = await words.profile("Robert")

@@ -27,6 +27,22 @@ async def test_a_contradiction_that_was_settled_later_is_open_as_known_before() 
         assert [one.resolved for one in after.hits[0].evolutions] == [None]
 
 
+async def test_a_fact_that_changed_later_is_looked_up_as_known_before() -> None:
+    clock = SimClock(datetime(2030, 1, 1, tzinfo=UTC))
+    async with umi.Memory.open("dict:", embedder=None, clock=clock) as memory:
+        await memory.remember("I live in Graz.", speaker="Nora", at=datetime(2028, 1, 1, tzinfo=UTC))
+        clock.advance(10)
+        known_at = clock.now()
+        clock.advance(10)
+        question = "Where does Nora live?"
+        before = await memory.recall(question)
+        await memory.remember("I moved to Bergen.", speaker="Nora", at=datetime(2029, 1, 1, tzinfo=UTC))
+        clock.advance(10)
+        assert [(hit.content, hit.score) for hit in before.hits] == [("I live in Graz.", 0.95)]
+        assert (await memory.recall(question, known_at=known_at)).hits == before.hits
+        assert [hit.content for hit in (await memory.recall(question)).hits] == ["I moved to Bergen."]
+
+
 class Down:
     async def complete(self, request: umi.CompletionRequest) -> umi.Completion:
         raise umi.LLMError.NotConfigured(request.task)

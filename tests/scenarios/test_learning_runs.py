@@ -137,6 +137,33 @@ async def test_a_signal_without_an_id_is_matched_by_its_words_at_half_weight(tmp
         assert (await memory.learning.run()).unmatched == 1
 
 
+async def test_signals_that_another_run_has_credited_meanwhile_are_known(tmp_path: Path) -> None:
+    class Slow(Letters):
+        meanwhile: Memory | None = None
+
+        async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
+            other, self.meanwhile = self.meanwhile, None
+            if other is not None:
+                assert (await other.learning.run()).new == 2
+            return await super().embed_many(texts)
+
+    provider, embedder = Provider(), Slow()
+    path, loader = str(tmp_path / "umi.db"), IntelligenceLoader([provider])
+    async with (
+        Memory.open(path, embedder=embedder, intelligence=loader) as memory,
+        Memory.open(path, embedder=Letters(), intelligence=loader) as other,
+    ):
+        await two_ways(memory)
+        found = await memory.recall(QUESTION, min_score=0, limit=1)
+        await memory.learning.status()  # writes what waits
+        words = {"task_description": "xylophone", "completed_at": datetime(2020, 1, 1, tzinfo=UTC).isoformat()}
+        provider.signals = [judged(0, recall_id=found.id), judged(1, recall_id=found.id), judged(2, **words)]
+        embedder.meanwhile = other
+        receipt = await memory.learning.run()
+        assert (receipt.loaded, receipt.new, receipt.known, receipt.unmatched) == (3, 0, 2, 1)
+        assert (await memory.learning.explain(found.hits[0].id)).counted == 2
+
+
 async def test_words_are_not_matched_across_embedders(tmp_path: Path) -> None:
     class Others(Letters):
         identity = EmbedderIdentity("others", 13, "2")

@@ -120,7 +120,8 @@ async def test_a_change_held_until_then_and_a_correction_never_did() -> None:
         model = Scripted(texts, {("Rent is 950.", "Rent is 900."): kind})
         async with told(model, [("2026-01-01", "Rent is 900."), ("2026-03-01", "Rent is 950.")]) as memory:
             assert await shown(memory, "What is the rent?") == ["Rent is 950."]
-            assert await shown(memory, "What was the rent?", "2026-02-01") == [then]
+            for moment, held in (("2026-01-01", then), ("2026-02-28", then), ("2026-03-01", "Rent is 950.")):
+                assert await shown(memory, "What was the rent?", moment) == [held]
             (row,) = (await memory.history("rent"))[0].evolutions
             assert row.nature is (Nature.CHANGED if kind == "update" else Nature.CORRECTED)
 
@@ -185,6 +186,20 @@ async def test_of_a_message_that_is_over_in_part_the_rest_is_shown() -> None:
         assert found.hits[0].content == long
         assert found.hits[0].matched is not None
         assert long[slice(*found.hits[0].matched)] == "The dog is called Rex."
+
+
+async def test_of_a_statement_that_is_over_what_it_says_of_something_else_is_shown() -> None:
+    whole, inner = "Dana runs the lab by the old harbour in Kiel.", "the lab by the old harbour in Kiel"
+    model = Scripted(
+        {
+            whole: [states(whole, "Dana's work", "Dana"), states(inner, "the lab")],
+            "Dana teaches now.": [states("Dana teaches now.", "Dana's work", "Dana")],
+        },
+        {("Dana teaches now.", whole): "update"},
+    )
+    async with told(model, [("2026-01-01", whole), ("2026-03-01", "Dana teaches now.")]) as memory:
+        assert inner in await shown(memory, "Where is the lab?")
+        assert await shown(memory, "Where is the lab?", "2026-02-01") == [whole]
 
 
 @pytest.mark.parametrize("part", ["Lee", "LEE"])  # models change the case of what they quote

@@ -177,6 +177,13 @@ async def test_what_is_outdated_falls_though_it_answers_as_well(
     assert hits[0].newer_than == (hits[1].id,)
 
 
+async def test_of_what_was_said_at_once_nothing_is_newer(tmp_path: Path, embedder: LocalEmbedder) -> None:
+    told = [(text, "2026-01-10", "user") for text in (BLUE, GREEN)]
+    judge = judge_of({GREEN: 0.9, BLUE: 0.01}, {BLUE: GREEN, GREEN: BLUE})
+    hits = await first_of(tmp_path, embedder, judge, told)
+    assert [(hit.content, hit.newer_than) for hit in hits] == [(GREEN, ()), (BLUE, ())]
+
+
 async def test_what_is_as_it_was_before_stands_above_what_was_between(tmp_path: Path, embedder: LocalEmbedder) -> None:
     again = "The barn door is blue as it was painted before."
     told = [(BLUE, "2026-01-10", "user"), (GREEN, "2026-02-11", "user"), (again, "2026-03-10", "user")]

@@ -65,6 +65,24 @@ async def test_hits_are_those_of_each_namespace_best_first(memory: umi.Memory) -
     assert len((await memory.recall(query, namespaces=[*BOTH, "team"], min_score=0)).hits) == len(found.hits)
 
 
+@pytest.mark.parametrize("names", [("alice", "home"), ("home", "alice")])
+async def test_what_is_far_less_relevant_than_the_answer_of_another_is_not_shown(
+    memory: umi.Memory, names: tuple[str, str]
+) -> None:
+    await _fill(memory)
+    home = memory.switch("home")
+    for text in (
+        "The router stands in the hall and restarts on Sundays.",
+        "The boiler in the cellar is serviced in October.",
+    ):
+        await home.remember(text, speaker="Alice")
+    query = "Where does the router stand?"
+    (answer,) = await _told(memory, query, namespaces=names)
+    assert answer == ("home", "The router stands in the hall and restarts on Sundays.")
+    assert (await memory.switch("alice").recall(query)).hits, "alone they are the best there is"
+    assert len(await _told(memory, query, namespaces=names, min_score=0)) == 5
+
+
 async def test_the_limit_and_the_tokens_are_those_of_all(memory: umi.Memory) -> None:
     await _fill(memory)
     everything = await _told(memory, "billing service Tuesday", min_score=0)

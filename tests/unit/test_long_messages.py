@@ -38,6 +38,18 @@ async def test_a_long_message_is_kept_when_its_caller_stops_waiting(tmp_path: Pa
         assert not (await memory.remember(_LONG, idempotency_key="harbour")).deferred
 
 
+@pytest.mark.parametrize(("beyond", "unread"), [(0, 0), (1, 1)])
+async def test_only_beyond_the_bound_a_message_is_there_before_it_is_read(beyond: int, unread: int) -> None:
+    text = ("The pilot boat is blue. " * 100).ljust(READ_AT_ONCE_CHARACTERS_MAX + beyond)
+    async with umi.Memory.open("dict:") as memory:
+        writing = asyncio.create_task(memory.remember(text))
+        while not (await memory.stats()).episodes:
+            await asyncio.sleep(0)
+        assert len(await memory.waiting()) == unread
+        assert not (await writing).deferred
+        assert not await memory.waiting()
+
+
 @pytest.mark.parametrize("at_once", [True, False], ids=["remember", "remember_many"])
 async def test_what_was_given_up_is_finished_behind_the_next_message(tmp_path: Path, *, at_once: bool) -> None:
     async with umi.Memory.open(f"sqlite:///{tmp_path}/m.db") as memory:

@@ -36,6 +36,7 @@ UPDATES = (
     ("I was pre-approved for $350,000 by the credit union.", "I got pre-approved for $400,000 by the credit union."),
     ("I do Pilates twice a week.", "I do Pilates four times a week these days."),
     ("My quilt is at 14 finished blocks.", "I've got 22 finished blocks of my quilt now."),
+    ("My plumber is Mr. Moss.", "My plumber is Mr. Hale."),
     ("I'm on page 120 of the Lincoln biography.", "I'm on page 210 of the Lincoln biography."),
     ("I run 6 vans and 9 trucks.", "I now run 8 vans and 9 trucks."),
 )  # fmt: skip
@@ -106,6 +107,15 @@ async def test_what_comes_late_takes_its_place(tmp_path: Path) -> None:
         assert not pairs & {(FOUR, THREE), (FIVE, FOUR), (FIVE, THREE)}
         assert (await answers(memory))[:3] == [FIVE, FOUR, THREE]
         assert (await memory.recall(QUESTION)).hits[0].content == FIVE
+
+
+async def test_what_is_over_already_is_not_told_again() -> None:
+    async with umi.Memory.open("dict:") as memory:
+        await told(memory, THREE, "The food guide is finished.")
+        over, why = [step.entity.id for step in (await memory.list()).items]
+        link = await memory.relate(over, why, type="update", reason="nobody counts any more")
+        await memory.remember(FOUR, at=FIRST + 2 * WEEK)
+        assert [row.id for *_, row in await flags(memory)] == [link.id]
 
 
 @pytest.mark.parametrize("embedder", [EMBEDDER, None])
