@@ -189,6 +189,19 @@ async def test_notes_of_recalls_do_not_bring_it_back(tmp_path: Path) -> None:
         assert found(Path(path), "quokka") == []
 
 
+async def test_a_recall_of_what_is_gone_can_no_longer_be_judged(tmp_path: Path) -> None:
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None, config=Config(learn=True)) as memory:
+        await memory.remember("Gus likes chess.")
+        told = [await memory.recall(query) for query in ("What does Gus like?", "xyzzy")]
+        assert [one.abstained for one in told] == [False, True]
+        await memory.erase_namespace()
+        await memory.remember("Ida likes figs.")
+        for one in told:
+            with pytest.raises(NotFound):
+                await memory.feedback(one.id, outcome="success")
+        assert (await memory.learning.status()).counts.trajectories == 0
+
+
 async def test_a_reader_makes_it_pend_and_maintain_ends_it(tmp_path: Path) -> None:
     path = tmp_path / "umi.db"
     async with umi.Memory.open(str(path), embedder=None) as memory:

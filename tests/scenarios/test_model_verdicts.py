@@ -358,6 +358,20 @@ async def test_below_the_bound_a_verdict_is_flagged() -> None:
 
 
 @pytest.mark.parametrize(
+    ("keep", "then"), [("new", ["Rent is 950."]), ("old", ["Rent is 900."]), ("both", ["Rent is 900."])]
+)
+async def test_a_flagged_correction_acts_once_it_is_confirmed(keep: str, then: list[str]) -> None:
+    texts: dict[str, Sequence[Row]] = {text: [states(text, "rent")] for text in ("Rent is 900.", "Rent is 950.")}
+    model = Scripted(texts, {("Rent is 950.", "Rent is 900."): "correct"})
+    model.confidence = 0.5
+    async with told(model, [("2026-01-01", "Rent is 900."), ("2026-03-01", "Rent is 950.")]) as memory:
+        (row,) = (await memory.history("rent"))[0].evolutions
+        settled = await memory.resolve(row.id, keep=keep)
+        assert (row.acted, settled.acted, settled.resolved) == (False, keep == "new", keep)
+        assert await shown(memory, "What was the rent?", "2026-02-01") == then
+
+
+@pytest.mark.parametrize(
     ("old", "new", "name", "query"),
     [
         ("Wir wohnen in der Lindenstraße 4.", "Seit gestern wohnen wir am Markt 9.", "Anns Wohnung", "Wo wohnt Ann?"),

@@ -11,7 +11,7 @@ import pytest
 
 import umi
 from umi import limits
-from umi._evolution.candidates import candidates
+from umi._evolution.candidates import alike, candidates
 from umi._evolution.value_judge import LIKELY, likelihood
 from umi._reading.amounts import Kind
 from umi._reading.value_mentions import mentions
@@ -36,6 +36,7 @@ UPDATES = (
     ("I was pre-approved for $350,000 by the credit union.", "I got pre-approved for $400,000 by the credit union."),
     ("I do Pilates twice a week.", "I do Pilates four times a week these days."),
     ("My quilt is at 14 finished blocks.", "I've got 22 finished blocks of my quilt now."),
+    ("I now keep 12 geese in the orchard.", "I now keep 48 geese in the orchard."),
     ("My plumber is Mr. Moss.", "My plumber is Mr. Hale."),
     ("I'm on page 120 of the Lincoln biography.", "I'm on page 210 of the Lincoln biography."),
     ("I run 6 vans and 9 trucks.", "I now run 8 vans and 9 trucks."),
@@ -49,6 +50,8 @@ OTHERS = (
     ("I caught 4 trout in the Elm river on Monday.", "I caught 7 trout in the Elm river on Friday."),
     ("The rent of the studio is $900 a month.", "The rent of the garage is $120 a month."),
     ("Find the area of a triangle with a side of 5 cm.", "Find the area of a triangle with a side of 8 cm."),
+    ("I now keep 12 geese in the orchard.", "I now keep 60 geese in the orchard."),  # more than four times as many
+    ("I have finished 12 quilts.", "I'm on my fifth row of the quilt."),
     ("My flight to Oslo is at 7:30 am on Monday.", "My flight to Rome is at 9:15 am on Friday."),
     ("My quilt has 14 finished blocks.", "My quilt has 14 finished blocks, and my other quilt has 22 finished blocks now."),
     ("My quilt has 14 finished blocks, and my other quilt has 22 finished blocks.", "I have a quilt of 22 finished blocks now."),
@@ -116,6 +119,15 @@ async def test_what_is_over_already_is_not_told_again() -> None:
         link = await memory.relate(over, why, type="update", reason="nobody counts any more")
         await memory.remember(FOUR, at=FIRST + 2 * WEEK)
         assert [row.id for *_, row in await flags(memory)] == [link.id]
+
+
+async def test_what_stands_for_an_older_hit_is_below_what_it_is_updated_by() -> None:
+    async with umi.Memory.open("dict:", embedder=None) as memory:
+        await told(memory, "The blue lamp.", THREE, f"{FOUR} And the blue lamp is back in the shop window, by the way.")
+        lamp, three, four = [step.entity.id for step in (await memory.list()).items]
+        await memory.relate(lamp, three, type="update", reason="that was the last time")
+        hits = (await memory.recall("blue lamp", min_score=0)).hits
+        assert [(hit.id, hit.newer_than) for hit in hits] == [(four, (three,)), (three, ())]
 
 
 @pytest.mark.parametrize("embedder", [EMBEDDER, None])
@@ -239,6 +251,19 @@ async def test_a_conversation_that_comes_at_once_is_compared_message_by_message_
 
 
 # The list that rules and models judge.
+
+
+async def test_messages_are_like_a_stored_one_by_meaning_as_by_words() -> None:
+    texts = [f"The ferry to the island {ending}" for ending in ("was repainted.", "costs 9 euros.", "is rated highly.")]
+    async with umi.Memory.open("dict:", embedder=EMBEDDER) as memory:
+        await told(memory, *texts)
+        (new,) = (await memory.remember("The ferry to the island has a new price.", at=FIRST + 4 * WEEK)).entities
+        vector = (await EMBEDDER.embed_many([new.content]))[0][0]
+        stored, given = await memory._engine.storage.read(
+            lambda snapshot: [alike(snapshot, new, one).others for one in (None, vector)]
+        )
+    assert [one.content for one in stored] == [one.content for one in given]
+    assert [one.content for one in stored] == [texts[1], texts[0], texts[2]]
 
 
 async def test_what_is_told_again_is_offered_among_much_that_resembles(tmp_path: Path) -> None:

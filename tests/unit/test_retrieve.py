@@ -134,6 +134,7 @@ async def test_a_vector_backend_that_raises_leaves_the_words(memory: umi.Memory,
 @pytest.mark.parametrize("nearest", [0, 1])
 async def test_of_several_neighbours_in_a_message_the_nearest_counts(memory: umi.Memory, nearest: int) -> None:
     cat, hike, food = [step.entity for step in (await memory.list()).items[2:5]]
+    (first, *_) = (await memory.list()).items
     cosines = (0.9, -0.7) if nearest == 0 else (-0.7, 0.9)
     hits = [
         VectorHit("ent_gone", 1.0),
@@ -141,9 +142,10 @@ async def test_of_several_neighbours_in_a_message_the_nearest_counts(memory: umi
         VectorHit(cat.id, cosines[0]),
         VectorHit(cat.episode_id, cosines[1]),
         VectorHit(food.id, -0.6),
+        VectorHit(first.entity.id, -0.8),
     ]
     found = await _retriever(memory, vector=ScriptedVectors(hits)).search(Query("zirconium dioxide", min_score=0))
-    assert [hit.id for hit in found.hits] == [cat.id, hike.id, food.id]
+    assert [hit.id for hit in found.hits] == [cat.id, hike.id, food.id, first.entity.id]
     assert not found.degraded
 
 

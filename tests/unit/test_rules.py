@@ -421,6 +421,13 @@ def test_a_bare_description_acts_only_with_a_word_of_change() -> None:
     assert supersedes(moved)
 
 
+def test_the_same_number_of_things_is_no_other_number() -> None:
+    (more,) = verdicts("I have two cats.", "I have three cats now.")
+    assert (more.evolution_type, supersedes(more)) == (EvolutionType.UPDATE, True)
+    assert not [one for one in verdicts("I have two cats.", "I have two cats now.") if supersedes(one)]
+    assert not [one for one in verdicts("I have two cats.", "I have two cats.") if supersedes(one)]
+
+
 def test_nobody_grows_younger_without_a_correction() -> None:
     (younger,) = verdicts("Tom is 30 years old.", "Tom is 29 years old.")
     assert not supersedes(younger)
