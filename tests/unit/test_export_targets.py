@@ -46,6 +46,13 @@ async def test_an_earlier_export_is_replaced_also_through_a_link(tmp_path: Path)
     assert not (tmp_path / "copy.jsonl.part").exists()
 
 
+async def test_an_export_leaves_no_thread_behind(tmp_path: Path) -> None:
+    async with told(tmp_path) as memory:
+        before = threading.active_count()
+        await memory.export(tmp_path / "copy.jsonl")
+        assert threading.active_count() == before
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
 async def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
     pipe, heard = tmp_path / "pipe", list[bytes]()
