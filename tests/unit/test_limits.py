@@ -33,6 +33,9 @@ def test_limits_of_learning_fit_each_other() -> None:
     assert limits.LEARN_EVIDENCE_ALONE_COUNT_MAX <= limits.LEARN_EVIDENCE_COUNT_MAX, "one voice weighs no more alone"
     assert limits.TRAJECTORIES_FLUSH_COUNT <= limits.TRAJECTORIES_IN_RAM_COUNT_MAX, "a batch fits the ring"
     assert limits.LEARN_RERANKED_COUNT_MAX <= limits.CANDIDATE_POOL_COUNT, "what may be moved was looked at"
+    assert limits.LEARN_RERANKED_COUNT_MAX <= limits.REFINED_CANDIDATES_COUNT, (
+        "what may be moved has parts of its score"
+    )
 
 
 # By call: its limit, the least and the most of it.

@@ -107,7 +107,6 @@ def _sink(target: FileLike) -> Iterator[BinaryIO]:
             raise InvalidInput(f"{target} cannot be written: {error.strerror or error}") from error
         return
     part = path.with_name(f"{path.name}.part")
-    done = False
     try:
         with part.open("wb") as sink:
             yield sink
@@ -115,14 +114,12 @@ def _sink(target: FileLike) -> Iterator[BinaryIO]:
             # The content must be on the disk before the name points to it.
             os.fsync(sink.fileno())
         part.replace(path)
-        done = True
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
-        if not done:
-            # Half an export is of no use, whatever went wrong.
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
+        # Half an export is of no use, whatever went wrong.
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _replaceable(target: str | os.PathLike[str]) -> Path:

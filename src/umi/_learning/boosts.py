@@ -66,16 +66,11 @@ class Lessons:
         order = _order(ranking.scores[:head], factors)
         self._places = {int(keys[old]): new for new, old in enumerate(order) if new != old}
         self.reorders = bool(self._places)
-        # `parts` may be shorter than the head. It is reordered only when all of its rows stay among its rows.
-        parts = ranking.parts.copy()
-        seen = order[order < len(parts)]
-        if len(seen) == min(head, len(parts)):
-            parts[: len(seen)] = parts[seen]
         return replace(
             ranking,
             keys=np.concatenate([keys[order], ranking.keys[head:]]),
             scores=np.concatenate([ranking.scores[:head][order], ranking.scores[head:]]),
-            parts=parts,
+            parts=np.concatenate([ranking.parts[order], ranking.parts[head:]]),
         )
 
     def order_of(self, scores: Sequence[float], arrivals: Sequence[int], floor: float) -> list[int]:

@@ -99,9 +99,7 @@ def read_question(query: str, vector: Vector | None = None) -> FactQuestion | No
     asked = " ".join(rest.split()).rstrip("?!. ")
     for template, slots in _TEMPLATES:
         match = template.fullmatch(asked)
-        if match is not None:
-            if _CLAUSE.search(match["subject"]):
-                continue
+        if match is not None and not _CLAUSE.search(match["subject"]):
             wanted = tuple(slot for slot in slots or _slots_of(match.groupdict()) if is_single(slot))
             # The reader's finding goes before a template's where it is exact or names one of the same slots.
             if wanted and (fact is None or not (fact.exact or set(wanted) & set(fact.slots))):

@@ -19,7 +19,7 @@ def foreign_candidates(snapshot: Snapshot, hits: Sequence[VectorHit]) -> VectorC
     best: dict[int, float] = {}
     ids = [hit.id for hit in hits]
     # An id may be an entity's or an episode's; both lead to the episode's arrival.
-    arrivals = {id_: entity.arrival for id_, entity in snapshot.entities(ids).items() if entity.arrival >= 0}
+    arrivals = {id_: entity.arrival for id_, entity in snapshot.entities(ids).items()}
     arrivals |= {id_: episode.arrival for id_, episode in snapshot.episodes(ids).items()}
     for hit in hits:
         arrival = arrivals.get(hit.id)
