@@ -44,7 +44,7 @@ class Overview(ABC):
         count = validate.count(days, "days", low=1, high=limits.ACTIVITY_DAYS_MAX)
         moment = validate.optional_when(until, "until") or self._open.parts.clock.now()
         last = moment.astimezone(UTC).date()
-        first = last - min(timedelta(days=count - 1), last - min(last, _BEGINNING))
+        first = max(last - timedelta(days=count - 1), _BEGINNING) if last >= _BEGINNING else last
         start, end = _midnight(first), _LATEST if last == date.max else _midnight(last + timedelta(days=1))
         found = await self._open.storage.read(lambda snapshot: snapshot.days(start, end))
         return Activity(first, last, tuple(_days(found)))
