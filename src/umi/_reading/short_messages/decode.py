@@ -101,7 +101,7 @@ class ValueParts:
         place = 0
         while place < len(self.tokens):
             end = place
-            while end < len(self.tokens) and self.roles.get(end, {}).get(role, 0.0) >= _ROLE:
+            while self.roles.get(end, {}).get(role, 0.0) >= _ROLE:
                 end += 1
             if end > place:
                 likely = max(self.roles[one][role] for one in range(place, end))
