@@ -44,6 +44,7 @@ def test_questions_for_one_fact(query: str, subject: str, slots: tuple[str, ...]
         ("For the tax return I need the amount for the choir fee as of May.", "choir fee", 5),
         ("I need Yara's employer as it stood in February.", "yara", 2),
         ("Who employed Wen in April?", "wen", 4),
+        ("What was February's price of the choir fee?", "choir fee", 2),
         ("I'm reconstructing my CV: where was I employed in March?", "user", 3),
     ],
 )
@@ -121,6 +122,32 @@ async def test_an_event_that_is_told_of_is_still_to_come(said: str, day: str) ->
     async with umi.Memory.open("dict:", embedder=None) as memory:
         (entity,) = (await memory.remember(said, at=datetime(2026, 1, 15, tzinfo=UTC))).entities
     assert (entity.slot, entity.value) == ("scheduled_at", day)
+
+
+@pytest.mark.parametrize(
+    ("said", "subject", "value"),
+    [
+        ("Our moped: 900 euros.", "moped", "900 euros"),
+        ("The neighbours' fence: 900 euros.", "neighbours' fence", "900 euros"),
+        ("Offsite moved to 29 February.", "offsite", "2028-02-29"),  # next year has no such day
+        ("Sold today, our moped: 900 euros.", "moped", "900 euros"),
+        ("Day job: Alpha Beta Gamma Delta.", "sam", "Alpha Beta Gamma Delta"),
+        ("Day job: Alpha Beta Gamma Delta Epsilon Zeta.", "sam", "Alpha Beta Gamma Delta Epsilon Zeta"),
+    ],
+)
+async def test_a_note_names_a_thing_and_its_value(said: str, subject: str, value: str) -> None:
+    async with umi.Memory.open("dict:", embedder=None) as memory:
+        done = await memory.remember(said, speaker="Sam", at=datetime(2028, 6, 20, tzinfo=UTC))
+    assert [(one.subject, one.value) for one in done.entities if one.slot] == [(subject, value)]
+
+
+@pytest.mark.parametrize(
+    "said", ["The wrong price: 900 euros.", "The couple upstairs are moving to Graz, so I have the cellar now."]
+)
+async def test_a_note_of_nothing_that_is_named_states_nothing(said: str) -> None:
+    async with umi.Memory.open("dict:", embedder=None) as memory:
+        done = await memory.remember(said, speaker="Sam")
+    assert [one for one in done.entities if one.slot] == []
 
 
 async def test_what_is_kept_a_secret_is_no_favourite() -> None:

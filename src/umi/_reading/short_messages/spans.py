@@ -19,7 +19,6 @@ from umi._reading.grammar.values import value_key
 from umi._reading.short_messages import word_classes
 
 _NOUN_WORDS_MAX: Final = 5
-_NAME_WORDS_MAX: Final = 4
 _LONG_AGO: Final = timedelta(days=45)  # see `_day`
 
 
@@ -245,7 +244,7 @@ def _names(text: str, tokens: Tokens) -> Iterator[Span]:
             index += 1
             continue
         end = index + 1
-        while end < len(tokens) and end - index < _NAME_WORDS_MAX:
+        while end < len(tokens):
             joined = tokens.at(end) in {"&", "of", "le", "de", "and"} and tokens.capital(end + 1)
             if joined and tokens.at(end) in {"&", "le", "de"} and tokens.at(end + 1) not in word_classes.COMMON:
                 end += 2
