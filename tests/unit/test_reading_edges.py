@@ -71,6 +71,10 @@ READ: dict[str, Claims] = {
     "I drink coffee these days.": [("sam", "prefers:drink", "coffee")],
     "I drink coffee instead of tea.": [("sam", "prefers:drink", "coffee")],
     "I had bought three bikes.": [],
+    "Hi. Hello. The Pro plan is new. It costs $20.": [("pro plan", "costs", "$20")],
+    "The Pro plan is new. Hello. It costs $20.": [],
+    "Hi. Hi. Hi. Alice is new. Hello. Hi. She lives in Graz.": [("alice", "lives_in", "Graz")],
+    "Alice is new. Hello. Hi. Wow. She lives in Graz.": [],
     "Alice, Bob moved to Porto.": [("bob", "lives_in", "Porto")],
     "Alice or Bob moved to Porto.": [],
     "My brother works at Acme because I live in Graz.": [
