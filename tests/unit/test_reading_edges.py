@@ -71,6 +71,8 @@ READ: dict[str, Claims] = {
     "I drink coffee these days.": [("sam", "prefers:drink", "coffee")],
     "I drink coffee instead of tea.": [("sam", "prefers:drink", "coffee")],
     "I had bought three bikes.": [],
+    "I retired from Acme to write.": [("sam", "works_at", "not Acme")],
+    "I moved from Rome to Graz.": [("sam", "lives_in", "Graz")],
     "Hi. Hello. The Pro plan is new. It costs $20.": [("pro plan", "costs", "$20")],
     "The Pro plan is new. Hello. It costs $20.": [],
     "Hi. Hi. Hi. Alice is new. Hello. Hi. She lives in Graz.": [("alice", "lives_in", "Graz")],
