@@ -150,7 +150,7 @@ def counted_block(execute: Execute, ns: int, number: int) -> Documents | None:
         return None
     entries = np.frombuffer(b"".join([row[3] for row in postings]), dtype=_ENTRY)
     counts = entries["count"].astype(np.int64)
-    if counts.max(initial=0) == _COUNT_MAX:
+    if (counts == _COUNT_MAX).any():
         return None
     counted = Counted(
         rows["length"].astype(np.int64),
