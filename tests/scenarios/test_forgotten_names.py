@@ -74,6 +74,18 @@ async def test_a_name_whose_words_the_forgotten_message_says_goes(tmp_path: Path
     assert found(path, "ledger", "replica") == []
 
 
+@pytest.mark.parametrize("first", ["Run the ledger-api.", "Davon haben wir 3."])  # which says the name, or may mean it
+async def test_a_name_goes_with_one_of_two_statements_of_a_message(tmp_path: Path, first: str) -> None:
+    path, text = tmp_path / "umi.db", f"{first} Make it 5."
+    model = Scripted({text: [states(first, "ledger-api"), states("Make it 5.", "ledger-api")]})
+    async with umi.Memory.open(str(path), embedder=None, llm=model) as memory:
+        told = await memory.remember(text)
+        await memory.forget(next(one.id for one in told.entities if one.content == first))
+        left = await _first(memory)
+        assert (left.content, left.name, left.subject) == ("Make it 5.", "user", "")
+    assert found(path, "ledger") == []
+
+
 async def test_of_words_that_are_no_statement_by_rules_a_note_is_left(tmp_path: Path) -> None:
     """A note of the rules has both sentences."""
     path, model = tmp_path / "umi.db", Scripted({"Run the ledger-api.": [states("Run the ledger-api.", "ledger-api")]})

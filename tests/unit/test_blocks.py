@@ -11,6 +11,7 @@ import numpy as np
 import postgres_server
 import psycopg
 import pytest
+from indexing import Document, add, give
 
 import umi
 from umi import limits
@@ -283,6 +284,23 @@ def test_a_sample_that_is_thinned_out_is_as_one_that_was_never_larger() -> None:
     assert (thinned.mean, thinned.deviation) == pytest.approx((never.mean, never.deviation))
     assert thinned.mean != pytest.approx(before.mean)
     assert larger.nearest(larger.compare(rows[7]), 1).tolist() == [7]
+
+
+def test_a_namespace_that_has_grown_keeps_fewer_of_its_vectors_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SAMPLED_COUNT_MAX", 50)
+    index, rows = NamespaceIndex(is_compact=True), normalised(np.random.default_rng(3).normal(size=(200, 64)))
+    for key, row in enumerate(rows):
+        add(index, [Document(key, ["x"], 1)])
+        give(index, key, row[None])
+    before, held = index.vector_candidates(rows[3].copy(), pool=0), index.bytes
+    assert before.mean == pytest.approx(float((rows @ rows[3]).mean()), abs=1e-4)
+    index.sample(200)
+    after = index.vector_candidates(rows[3].copy(), pool=0)
+    assert after.mean == pytest.approx(before.mean, abs=0.1)
+    assert after.mean != before.mean
+    index.sample(201)
+    assert len(index._windows._sampled) < 50  # type: ignore[union-attr]
+    assert index.bytes <= held
 
 
 async def test_a_block_that_is_not_what_its_messages_say_is_found_by_the_check(tmp_path: Path) -> None:
