@@ -50,7 +50,7 @@ async def test_an_export_leaves_no_thread_behind(tmp_path: Path) -> None:
     async with told(tmp_path) as memory:
         before = threading.active_count()
         await memory.export(tmp_path / "copy.jsonl")
-        assert threading.active_count() == before
+        assert threading.active_count() <= before
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
