@@ -385,7 +385,7 @@ def _passive(context: Context, subject: Subject, verb: Verb) -> Found | None:
         or after in {"finally", "yesterday", "successfully", "early", "late"}
     )
     value = STATUS_VERBS[word]
-    happened = verb.past or verb.have or verb.perfect or verb.got
+    happened = verb.past or verb.have or verb.got
     return Found("status", (value,), 0.85, event=happened) if closes and _has_status(subject, value) else None
 
 

@@ -64,7 +64,6 @@ class Verb:
     have: bool = False
     have_at: int = -1
     past: bool = False
-    perfect: bool = False
     modal: bool = False
     can: bool = False
     negated: bool = False
@@ -82,7 +81,6 @@ def read_auxiliaries(tokens: Tokens, index: int, end: int) -> Verb:
         low, following = tokens.at(verb.index), tokens.at(verb.index + 1)
         if verb.index >= end or not _step(verb, low, following):
             break
-    verb.perfect = verb.have and (verb.be or not verb.past)
     return verb
 
 
