@@ -314,6 +314,8 @@ async def test_what_is_told_again_is_offered_among_much_that_resembles(tmp_path:
         ("I keep my passport under the bed.", Kind.PLACE, 0, ""),
         ("My passport is in the blue drawer.", Kind.PLACE, 0, ""),
         ("Nordlicht is my employer.", Kind.NAME, 0, ""),
+        ("The choir meets on Tuesday.", Kind.DAY, 0, "weekday"),
+        ("The choir meets on Tuesdays.", Kind.DAY, 0, "weekday"),
         ("I am using Nordlicht for mail.", Kind.NAME, 0, ""),
     ],
 )
