@@ -206,5 +206,5 @@ def passage(text: str, speaker: str, question: str, matched: tuple[int, int] | N
     whole = matched or (0, len(text))
     inside = [span for span in segments(text) if span[0] < whole[1] and whole[0] < span[1]] or [whole]
     terms = frozenset(analyse(question))
-    best = max(inside, key=lambda span: (len(terms & frozenset(analyse(text[slice(*span)]))), -span[0]))
+    best = max(inside, key=lambda span: len(terms & frozenset(analyse(text[slice(*span)]))))
     return Passage(text, best, speaker)
