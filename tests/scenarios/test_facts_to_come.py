@@ -41,6 +41,7 @@ async def test_it_holds_once_its_moment_has_come(store: str) -> None:
         before = (["850 EUR"], ["Ann, rent: 850 EUR"], ["850 EUR"])
         after = (["990 EUR"], ["Ann, rent: 990 EUR (a letter of the landlord)"], ["990 EUR"])
         assert await told(memory, question, "rent") == before
+        assert [hit.score for hit in (await memory.recall(question)).hits] == [0.95], "it was looked up"
         assert [one.value for one in await memory.facts("Ann", as_of=begins)] == ["990 EUR"]
         assert await states(memory) == {"850 EUR": ["current"] * 3, "990 EUR": ["current"] * 3}
         assert (await memory.stats()).states == {"current": 2}

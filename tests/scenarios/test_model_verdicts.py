@@ -347,6 +347,17 @@ async def test_a_hit_names_what_it_is_newer_than_until_somebody_has_settled_it()
         assert {hit.newer_than for hit in (await memory.recall("What is the rent?", min_score=0)).hits} == {()}
 
 
+async def test_a_wish_ends_nothing_and_what_else_was_said_does() -> None:
+    home, car, wish, sold = "I live in Berlin.", "I drive a Saab.", "I wish I lived in Rome.", "The Saab is sold."
+    talk = f"{wish} {sold}"
+    read = [states(wish, "Ann's home", mode="wished"), states(sold, "Ann's car")]
+    texts = {home: [states(home, "Ann's home")], car: [states(car, "Ann's car")], talk: read}
+    model = Scripted(dict(texts), {(wish, home): "update", (sold, car): "end"})
+    async with told(model, [("2026-01-01", home), ("2026-02-01", car), ("2026-03-01", talk)]) as memory:
+        steps = (await memory.list()).items
+        assert [one.entity.content for one in steps if one.state is not HitState.CURRENT] == [car]
+
+
 async def test_below_the_bound_a_verdict_is_flagged() -> None:
     texts: dict[str, Sequence[Row]] = {text: [states(text, "rent")] for text in ("Rent is 900.", "Rent is 950.")}
     model = Scripted(texts, {("Rent is 950.", "Rent is 900."): "update"})
@@ -357,10 +368,8 @@ async def test_below_the_bound_a_verdict_is_flagged() -> None:
         assert (await shown(memory, "What is the rent?"))[0] == "Rent is 950.", "the newer one first"
 
 
-@pytest.mark.parametrize(
-    ("keep", "then"), [("new", ["Rent is 950."]), ("old", ["Rent is 900."]), ("both", ["Rent is 900."])]
-)
-async def test_a_flagged_correction_acts_once_it_is_confirmed(keep: str, then: list[str]) -> None:
+@pytest.mark.parametrize(("keep", "then"), [("new", 950), ("old", 900), ("both", 900)])
+async def test_a_flagged_correction_acts_once_it_is_confirmed(keep: str, then: int) -> None:
     texts: dict[str, Sequence[Row]] = {text: [states(text, "rent")] for text in ("Rent is 900.", "Rent is 950.")}
     model = Scripted(texts, {("Rent is 950.", "Rent is 900."): "correct"})
     model.confidence = 0.5
@@ -368,7 +377,7 @@ async def test_a_flagged_correction_acts_once_it_is_confirmed(keep: str, then: l
         (row,) = (await memory.history("rent"))[0].evolutions
         settled = await memory.resolve(row.id, keep=keep)
         assert (row.acted, settled.acted, settled.resolved) == (False, keep == "new", keep)
-        assert await shown(memory, "What was the rent?", "2026-02-01") == then
+        assert await shown(memory, "What was the rent?", "2026-02-01") == [f"Rent is {then}."]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from umi import (
     InvalidInput,
 )
 from umi._core.clock import SystemClock, SystemEntropy
+from umi._evolution.rules import judge
 from umi._reading.model.prompts import EVOLUTION_DETECTION_PROMPT, build_detection_prompt
 from umi.ports import StorageBackend
 from umi.stores.sqlite.store import SqliteStore
@@ -174,3 +175,19 @@ def test_the_prompt_offers_the_five_verdicts_and_delimits_what_is_not_ours() -> 
     prompt = build_detection_prompt(hostile, [OLD])
     assert prompt.count("</data>") == EVOLUTION_DETECTION_PROMPT.count("</data>")
     assert prompt.count(OLD.id) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "count"), [("Alice left Acme.", 1), ("Left Acme, now at StartupX", 1), ("Bob left Acme.", 0)]
+)
+def test_what_a_callers_entity_says_of_another_is_said_of_the_other(said: str, count: int) -> None:
+    works = Entity(
+        EntityType.PERSON,
+        "Alice",
+        "Alice works at Acme.",
+        id="ent_1",
+        subject="alice smith",
+        slot="works_at",
+        value="Acme",
+    )
+    assert len(judge(Entity(EntityType.PERSON, "Alice", said, id="ent_2", subject="alice smith"), [works])) == count

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import umi
+from umi._reading.value_mentions import mentions
 from umi._retrieval.newest_value import asked_amount
 
 DAY_ONE = datetime(2026, 1, 1, tzinfo=UTC)
@@ -56,6 +57,28 @@ async def test_what_one_person_has_counted_says_nothing_of_another() -> None:
 )
 def test_the_past_and_other_questions_are_left_alone(question: str) -> None:
     assert asked_amount(question) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "answers"),
+    [
+        ("How much did the boat cost?", "The boat cost $900.", True),
+        ("How much did the boat cost?", "The boat cost 900 euros.", True),
+        ("How much of the boat is painted?", "I have painted 30% of the boat.", True),
+        ("How much did the boat cost?", "The boat has four sails.", False),
+        ("How much did the boat cost?", "The boat leaves at 7:30 am.", False),
+        ("How many sails does the boat have?", "The boat has four sails.", True),
+        ("How many sails does the boat have?", "The boat cost $900.", False),
+        ("How long is the trip by boat?", "The trip by boat takes 40 minutes.", True),
+        ("How long is the trip by boat?", "The boat has four sails.", False),
+        ("How often do I row?", "I row three times a week.", True),
+        ("What time does the boat leave?", "The boat leaves at 7:30 am.", True),
+    ],
+)
+def test_only_values_of_the_kind_that_is_asked_for_answer(question: str, said: str, answers: bool) -> None:
+    asked = asked_amount(question)
+    assert asked is not None
+    assert any(asked.answers(one) for one in mentions(said)) is answers
 
 
 async def test_nothing_is_left_out_and_scores_fall() -> None:

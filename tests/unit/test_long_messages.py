@@ -51,6 +51,14 @@ async def test_only_beyond_the_bound_a_message_is_there_before_it_is_read(beyond
         assert not await memory.waiting()
 
 
+async def test_a_short_message_that_may_be_read_later_is_read_later() -> None:
+    async with umi.Memory.open("dict:") as memory:
+        receipt = await memory.remember("The pilot boat is blue.", read="later")
+        assert receipt.deferred == receipt.episode_ids
+        assert not receipt.entities
+        assert not (await memory.remember("The tug is red.")).deferred
+
+
 @pytest.mark.parametrize(
     ("most", "waiting"),
     [(5, [1, 2, 3, 4, 5, 6, 4, 5, 6, 4]), (6, [1, 2, 3, 4, 5, 6, 7, 8, 9, 7])],

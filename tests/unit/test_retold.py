@@ -37,6 +37,7 @@ UPDATES = (
     ("I do Pilates twice a week.", "I do Pilates four times a week these days."),
     ("My quilt is at 14 finished blocks.", "I've got 22 finished blocks of my quilt now."),
     ("I now keep 12 geese in the orchard.", "I now keep 48 geese in the orchard."),
+    ("My commute takes 50 minutes.", "My commute takes 2 hours."),
     ("My plumber is Mr. Moss.", "My plumber is Mr. Hale."),
     ("I'm on page 120 of the Lincoln biography.", "I'm on page 210 of the Lincoln biography."),
     ("I run 6 vans and 9 trucks.", "I now run 8 vans and 9 trucks."),
@@ -51,6 +52,7 @@ OTHERS = (
     ("The rent of the studio is $900 a month.", "The rent of the garage is $120 a month."),
     ("Find the area of a triangle with a side of 5 cm.", "Find the area of a triangle with a side of 8 cm."),
     ("I now keep 12 geese in the orchard.", "I now keep 60 geese in the orchard."),  # more than four times as many
+    ("I have four hens now.", "I have 6 brown hens now."),
     ("I have finished 12 quilts.", "I'm on my fifth row of the quilt."),
     ("My flight to Oslo is at 7:30 am on Monday.", "My flight to Rome is at 9:15 am on Friday."),
     ("My quilt has 14 finished blocks.", "My quilt has 14 finished blocks, and my other quilt has 22 finished blocks now."),
@@ -110,6 +112,17 @@ async def test_what_comes_late_takes_its_place(tmp_path: Path) -> None:
         assert not pairs & {(FOUR, THREE), (FIVE, FOUR), (FIVE, THREE)}
         assert (await answers(memory))[:3] == [FIVE, FOUR, THREE]
         assert (await memory.recall(QUESTION)).hits[0].content == FIVE
+
+
+async def test_of_a_message_the_statement_with_the_value_is_updated() -> None:
+    other = "My cat is called Fig. The rain fell on the roof. A heron stood in the pond. The bus was late."
+    async with umi.Memory.open("dict:") as memory:
+        await told(memory, f"I tried three Korean restaurants in the city. {other}", f"{FOUR} {other}")
+        (row,) = [row for *_, row in await flags(memory) if row.reason.startswith("told again")]
+        ends = [await memory.get(id_) for id_ in (row.source_id, row.target_id)]
+        for end, number in zip(ends, ("three", "four"), strict=True):
+            assert isinstance(end, Entity)
+            assert number in end.content
 
 
 async def test_what_is_over_already_is_not_told_again() -> None:
