@@ -16,9 +16,11 @@ from umi._core.ranking import rank
 from umi._core.vectors import normalised
 from umi.errors import EmbedderMismatch
 from umi.ports.candidates import TermCounts
+from umi.stores.index import term_counts
 from umi.stores.index.masks import Masks
 from umi.stores.index.search_index import NamespaceIndex
 from umi.stores.index.term_counts import KEPT_TIMES, Reaches, Room, choose
+from umi.types import EntityType
 from umi.types.filters import Condition, Filter
 
 WORDS = [f"w{number}" for number in range(30)]
@@ -330,3 +332,35 @@ def test_flags_of_many_filters_are_each_their_own_and_take_bounded_memory() -> N
         assert np.flatnonzero(flags).tolist() == list(range(number, 1_000, 100))
         sizes.append(masks.bytes)
     assert sizes[-1] == sizes[100] < sizes[9] * 10
+
+
+def test_flags_follow_new_documents_and_those_of_types_every_write() -> None:
+    masks, asked = Masks(), []
+    keys, kept = np.array([0, 2, 3]), [0, 3, 4]
+
+    def matching(_: Filter, since: int) -> np.ndarray:
+        asked.append(since)
+        return np.array([key for key in kept if key >= since], dtype=np.int64)
+
+    by_session, by_type = Filter((Condition("session", ("a",)),)), Filter((), frozenset({EntityType.NOTE}))
+    assert masks.of(by_session, keys, 1, matching).tolist() == [True, False, True]
+    assert masks.of(by_session, keys, 2, matching).tolist() == [True, False, True]
+    assert asked == [0]
+    longer = np.array([0, 2, 3, 4, 6])  # the index has grown
+    assert masks.of(by_session, longer, 3, matching).tolist() == [True, False, True, True, False]
+    assert asked == [0, 4]
+    assert masks.of(by_type, longer, 3, matching).tolist() == [True, False, True, True, False]
+    assert masks.of(by_type, longer, 3, matching).tolist() == [True, False, True, True, False]
+    assert asked == [0, 4, 0]
+    kept.remove(3)  # its statement of that type is gone
+    assert masks.of(by_type, longer, 4, matching).tolist() == [True, False, False, True, False]
+    assert asked == [0, 4, 0, 0]
+
+
+@pytest.mark.parametrize("groups", [1, 4, 16_384])
+@pytest.mark.parametrize("pool", [0, 1, 2, 4, 5, 29, 30, 31])
+def test_the_largest_values_are_those_of_a_sorted_list(monkeypatch: pytest.MonkeyPatch, groups: int, pool: int) -> None:
+    monkeypatch.setattr(term_counts, "_GROUPS_COUNT", groups)
+    values = np.random.default_rng(pool).integers(0, 6, 30).astype(np.float32)  # many are equal: the first ones count
+    best = np.argsort(-values, kind="stable")[:pool]
+    assert term_counts.largest(values, pool).tolist() == sorted(best.tolist())

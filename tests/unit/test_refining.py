@@ -57,11 +57,12 @@ def test_a_named_month_brings_its_messages_up() -> None:
 
 def test_what_is_beyond_the_second_look_keeps_its_place_below_it() -> None:
     size = REFINED_CANDIDATES_COUNT + 60
-    index = _index(*[("cat " * (1 + n % 3) + f"dog{n}", None, 1) for n in range(size)])
+    index = _index(*[("cat " * (1 + n % 3) + f"dog{n} " * (1 + n % 40), None, 1) for n in range(size)])
     text = index.text_candidates(query_terms("cat"))
     ranking = rank("cat", text, None, None, index.surroundings)
     assert sorted(ranking.keys.tolist()) == list(range(size))
     assert (np.diff(ranking.scores) <= 0).all()
+    assert len(np.unique(ranking.scores[REFINED_CANDIDATES_COUNT:])) > 5
     assert ranking.parts.shape == (REFINED_CANDIDATES_COUNT, len(LOOKS))
     assert ranking.legs(0)
     assert ranking.legs(size - 1) == {}
