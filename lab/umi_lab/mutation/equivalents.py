@@ -20,9 +20,6 @@ EQUIVALENT: Final[Mapping[Key, str]] = {
         0,
     ): ("what is read ahead is read by the next call otherwise, with the same answer"),
     ("stores/index/quantised_vectors.py", "_Rows.pad", "missing > 0", "missing >= 0", 0): ("no rows more are none"),
-    ("stores/index/term_counts.py", "largest", "pool <= _GROUPS_COUNT", "pool < _GROUPS_COUNT", 0): (
-        "two ways to the same positions, one of them faster"
-    ),
     ("stores/sql/read.py", "SqlSnapshot.counts", "0", "1", 2): ("a count always gives a row"),
     ("errors.py", "InvalidInput.__init__", "super().__init__(*args)", "(left out)", 0): (
         "an exception keeps its arguments when it is made"
@@ -40,23 +37,13 @@ EQUIVALENT: Final[Mapping[Key, str]] = {
     ("_reading/grammar/parsers.py", "clean", "break", "continue", 0): (
         "the loop around it goes on until nothing is left to cut"
     ),
-    ("_retrieval/search.py", "_Search._visible", "2", "3", 1): (
-        "how much is read at a time, and nothing of what is found"
-    ),
     ("_evolution/states.py", "StateResolver.of", "self._effects.know(entities)", "(left out)", 0): (
         "what the caller has read is read a second time, with the same answer"
     ),
-    ("stores/sqlite_read.py", "read_head", "0", "1", 3): (
-        "of a namespace that is not there; nothing carries its number, so nothing is looked up with it"
-    ),
-    ("stores/bound.py", "another_embedder", "12", "13", 0): "a message shows one more digit of a checksum",
     ("ports/store.py", "(module)", "False", "True", 0): ("the default of a protocol's method, which no call uses"),
     ("ports/store.py", "(module)", "False", "True", 1): ("the default of a protocol's method, which no call uses"),
     ("stores/memory/rows.py", "MemorySnapshot.vectors", "1", "2", 0): (
         "stands for a message that is not there; no place is negative, so none has vectors either way"
-    ),
-    ("stores/index/quantised_vectors.py", "(module)", "1", "2", 0): (
-        "marks the owner of a removed window and is only compared with itself; no place is negative"
     ),
     ("_reading/model/extraction.py", "(module)", "256", "257", 0): (
         "two ways to the same first candidates, of which one is faster when there are many"
@@ -113,13 +100,6 @@ EQUIVALENT: Final[Mapping[Key, str]] = {
         "len(text.encode()) < LLM_WINDOW_BYTES_MAX",
         0,
     ): ("a text of exactly that size is left whole by the longer way as well"),
-    (
-        "_evolution/rules.py",
-        "candidate_slots",
-        "new.subject or subject_key(new.name)",
-        "new.subject and subject_key(new.name)",
-        0,
-    ): ("only `slots` reads it, which nothing in the product asks for"),
     ("_reading/grammar/subjects.py", "_named", "1", "2", 3): (
         "a possession needs a noun and a verb behind it, so that with one token left it is none either way"
     ),
@@ -159,5 +139,94 @@ EQUIVALENT: Final[Mapping[Key, str]] = {
     ),
     ("stores/index/search_index.py", "NamespaceIndex.add_documents", "1", "2", 1): (
         "stands for no document before; no key is negative"
+    ),
+    ("_evolution/states.py", "StateResolver._read_ahead", "self.read(episodes)", "(left out)", 0): (
+        "reads ahead what is read place by place otherwise, with the same answer"
+    ),
+    (
+        "_evolution/states.py",
+        "StateResolver.of",
+        "self._effects.load((entity.id for entity in entities))",
+        "(left out)",
+        0,
+    ): ("reads ahead what is read one by one otherwise, with the same answer"),
+    (
+        "_learning/crediting.py",
+        "write_trajectories",
+        "effects.load((id_ for one in seen for _, _, id_, _ in one.shown))",
+        "(left out)",
+        0,
+    ): ("reads ahead what is read one by one otherwise, with the same answer"),
+    (
+        "_retrieval/snapshot_search.py",
+        "SnapshotSearch._with_scores",
+        "wanted <= scores.keys()",
+        "wanted < scores.keys()",
+        0,
+    ): ("reads further down, and takes no score of a wanted hit from there"),
+    ("_evolution/value_updates.py", "_best", "1.0", "2.0", 1): (
+        "differs where at most two messages are known, which are both taken in any order"
+    ),
+    (
+        "_evolution/value_features.py",
+        "_same_value",
+        "old.amount.number and new.amount.number",
+        "old.amount.number or new.amount.number",
+        0,
+    ): ("a value without a number, or nought, has another key than a number as well"),
+    ("_learning/routing/complexity.py", "tier_of", "complexity >= BALANCED_FROM", "complexity > BALANCED_FROM", 0): (
+        "a complexity has six digits and is never a third"
+    ),
+    ("_engine/components.py", "_allowance", "0.0", "1.0", 0): (
+        "without a price there is no budget of money, and what is multiplied by it is asked by nobody"
+    ),
+    ("_learning/learner.py", "Learner._stop_timer", "self._timer.cancel()", "(left out)", 0): (
+        "a timer that goes off once more finds nothing to store, or stores it sooner"
+    ),
+    ("_learning/status.py", "_agreements", "fmean(others) > _EVEN", "fmean(others) >= _EVEN", 0): (
+        "what is even was left out one line above"
+    ),
+    ("_remember/ingest.py", "Ingest._begin", "True", "False", 0): ("there is one list for each message"),
+    ("_archive/reader.py", "Reader.require_whole", "1", "2", 1): (
+        "only whether anything follows is looked at, not how much"
+    ),
+    ("_core/ranking.py", "weigh_evidence", "0", "1", 1): (
+        "where there is a candidate there is at least one message, and without one nobody asks for the odds"
+    ),
+    ("_core/ranking.py", "weigh_evidence", "0", "1", 2): (
+        "where there is a candidate there is at least one message, and without one nobody asks for the odds"
+    ),
+    ("stores/index/quantised_vectors.py", "Windows.__init__", "0", "1", 0): (
+        "room that the first comparison fills or replaces"
+    ),
+    ("stores/index/search_index.py", "NamespaceIndex._hits", "True", "False", 0): (
+        "the store answers each term that it is asked for"
+    ),
+    (
+        "stores/sql/cache.py",
+        "IndexCache._advance",
+        "len(portion) >= _PORTION_COUNT",
+        "len(portion) > _PORTION_COUNT",
+        0,
+    ): ("how much is given to an index at once, and nothing of what it holds"),
+    ("stores/sql/blocks.py", "StoredRows.windows", "1", "2", 0): ("the width of no rows"),
+    ("stores/index/term_counts.py", "Room.take", "0", "1", 0): ("both arrays are equally long"),
+    ("stores/index/postings.py", "Postings.add", "True", "False", 0): ("counted terms have one end each"),
+    ("stores/index/term_counts.py", "largest", "len(values) <= pool", "len(values) < pool", 0): (
+        "the longer way gives all positions as well"
+    ),
+    ("stores/index/masks.py", "Masks.of", "len(self._masks) > _KEPT_COUNT", "len(self._masks) >= _KEPT_COUNT", 0): (
+        "how many filters are kept, and nothing of what is found"
+    ),
+    (
+        "stores/index/term_counts.py",
+        "_reached",
+        "len(values) <= 4 * _GROUPS_COUNT",
+        "len(values) < 4 * _GROUPS_COUNT",
+        0,
+    ): ("two ways to a lower bound, one of them faster"),
+    ("stores/index/term_counts.py", "_reached", "4", "5", 0): ("two ways to a lower bound, one of them faster"),
+    ("stores/index/term_counts.py", "_reached", "pool > _GROUPS_COUNT", "pool >= _GROUPS_COUNT", 0): (
+        "two ways to a lower bound, one of them faster"
     ),
 }
