@@ -327,6 +327,20 @@ def test_addition_extends(old: str, new: str) -> None:
     assert [verdict.evolution_type for verdict in verdicts(old, new)] == [EvolutionType.EXTEND]
 
 
+@pytest.mark.parametrize(
+    ("day", "kind"),
+    [
+        ("Monday", EvolutionType.EXTEND),
+        ("29 November", EvolutionType.EXTEND),
+        ("22 November", EvolutionType.UPDATE),
+        ("30 November", EvolutionType.UPDATE),
+    ],
+)
+def test_a_day_within_the_week_that_was_told_is_a_detail(day: str, kind: EvolutionType) -> None:
+    found = verdicts("The launch is scheduled for next week.", f"The launch is scheduled for {day}.")
+    assert [verdict.evolution_type for verdict in found] == [kind]
+
+
 @pytest.mark.parametrize(("old", "new"), DISPUTES, ids=[new for _, new in DISPUTES])
 def test_opposite_without_a_word_of_change_contradicts(old: str, new: str) -> None:
     found = verdicts(old, new)
