@@ -327,17 +327,10 @@ def test_addition_extends(old: str, new: str) -> None:
     assert [verdict.evolution_type for verdict in verdicts(old, new)] == [EvolutionType.EXTEND]
 
 
-@pytest.mark.parametrize(
-    ("day", "kind"),
-    [
-        ("Monday", EvolutionType.EXTEND),
-        ("29 November", EvolutionType.EXTEND),
-        ("22 November", EvolutionType.UPDATE),
-        ("30 November", EvolutionType.UPDATE),
-    ],
-)
-def test_a_day_within_the_week_that_was_told_is_a_detail(day: str, kind: EvolutionType) -> None:
+@pytest.mark.parametrize("day", ["Monday", "29 November", "22 November", "30 November"])
+def test_a_day_within_the_week_that_was_told_is_a_detail(day: str) -> None:
     found = verdicts("The launch is scheduled for next week.", f"The launch is scheduled for {day}.")
+    kind = EvolutionType.EXTEND if day in {"Monday", "29 November"} else EvolutionType.UPDATE
     assert [verdict.evolution_type for verdict in found] == [kind]
 
 
