@@ -180,6 +180,38 @@ def test_ctrl_c_ends_a_sweep_with_what_is_known() -> None:
     assert "Traceback" not in err
 
 
+HOLDING = """
+import fcntl, sys, time
+from umi_lab.worlds.sweep import processes
+
+def hold(path):
+    with open(path, "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        held.write("held")
+        held.flush()
+        time.sleep(60)
+
+if __name__ == "__main__":
+    with processes(1) as pool:
+        pool.submit(hold, sys.argv[1]).result()
+"""
+
+
+def test_workers_end_with_whoever_asked_for_them(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    script, path = tmp_path / "holding.py", tmp_path / "held"
+    script.write_text(HOLDING)
+    asking = subprocess.Popen([sys.executable, str(script), str(path)])
+    while not (path.exists() and path.read_text()):
+        assert asking.poll() is None
+        time.sleep(0.05)
+    asking.kill()
+    asking.wait()
+    with path.open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # as soon as the worker has ended; in a minute it would by itself
+    assert time.time() - path.stat().st_mtime < 50
+
+
 def test_jobs_are_at_least_one() -> None:
     with pytest.raises(InvalidInput, match="jobs"):
         sweep(range(1), jobs=0)

@@ -261,6 +261,15 @@ class WorldHangs(Exception):  # noqa: N818 - a finding about a world
 def _begin_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked for the sweep
     logging.getLogger("umi").setLevel(logging.CRITICAL)  # worlds cause many warnings that nobody reads
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+
+
+def _end_with_the_parent() -> None:
+    """End this process when the one that asked for it has been killed, which could not end its workers."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _run_chunk(first: int, items: Sequence[Item]) -> _Chunk:
