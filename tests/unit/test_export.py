@@ -157,7 +157,8 @@ class TestRoundTrip:
             await memory.restore(io.BytesIO(whole))
             storage = memory._open.storage
             (found,) = await storage.read(lambda s: s.statements("李 🐈", limit=9))
-            assert found == replace(TOLD, episode_id=found.episode_id, at=found.at, arrival=found.arrival)
+            told = replace(TOLD, episode_id=found.episode_id, at=found.at, arrival=found.arrival, confidence=0.0)
+            assert found == told
             row = (await storage.read(lambda s: s.relations([ENDED.id])))[ENDED.id]
             assert row == replace(ENDED, source_id=row.source_id, target_id=TOLD.id)
 
