@@ -21,7 +21,7 @@ from umi._reading.grammar.lexicon import words
 from umi._reading.grammar.slots import base_slot, type_of_slot
 from umi._reading.grammar.statements import DRAFTERS, Statement, iter_statements
 from umi._reading.grammar.subjects import subject_key
-from umi._reading.grammar.tokens import Tokens, sentences, tokenize
+from umi._reading.grammar.tokens import sentences, tokenize
 from umi._reading.grammar.values import value_key
 from umi._reading.model.contracts import EXTRACT, SCHEMAS, read_extraction
 from umi._reading.model.prompts import build_extraction_prompt
@@ -138,8 +138,8 @@ def extract_rules(
     begun = begun or _begin(episode, reader)
     text, statements = episode.content, list(begun.statements)
     facts = [] if begun.parsed is None else _short_facts(episode, known, begun.parsed)
-    told = [tokenize(text, *span) for span in sentences(text)] if facts else []
-    facts = [fact for fact in facts if _adds(fact, statements) and (fact.source or _is_asserted(fact, text, told))]
+    others, denials = _not_asserted(text) if facts else ([], [])
+    facts = [fact for fact in facts if _adds(fact, statements) and (fact.source or _is_asserted(fact, others, denials))]
     if facts:
         # The reader of short messages finds no dates; it takes over those that the clause reader found for the same
         # value.
@@ -186,11 +186,18 @@ def _short_facts(episode: Episode, known: Known, parsed: Parsed) -> list[Message
     return read_parsed(parsed, (name, subject_key(name) or name), known)
 
 
-def _is_asserted(fact: MessageFact, text: str, told: Sequence[Tokens]) -> bool:
-    """Whether the value of a fact stands in what the sentences say, and not in what they suppose, quote or deny."""
-    if any(fact.value in found for tokens in told if (found := supposed(text, tokens) or quoted(text, tokens))):
+def _not_asserted(text: str) -> tuple[list[str], list[str]]:
+    """What the sentences of a message only suppose, or quote; and what they deny."""
+    told = [tokenize(text, *span) for span in sentences(text)]
+    others = [found for tokens in told if (found := supposed(text, tokens) or quoted(text, tokens))]
+    return others, [found for tokens in told if (found := denied(text, tokens))]
+
+
+def _is_asserted(fact: MessageFact, others: Sequence[str], denials: Sequence[str]) -> bool:
+    """Whether the value of a fact stands neither in what is supposed or quoted nor, unless the fact is a denial itself, in what is denied."""
+    if any(fact.value in one for one in others):
         return False
-    return fact.negated or not fact.value or not any(fact.value in denied(text, tokens) for tokens in told)
+    return fact.negated or not fact.value or not any(fact.value in one for one in denials)
 
 
 def _adds(fact: MessageFact, statements: Sequence[Statement]) -> bool:
