@@ -322,7 +322,7 @@ def test_worlds_then_more_of_them_then_tests(checkout: Path, tmp_path: Path) -> 
     assert all(one.how.startswith("kept ") for one in kept)
 
 
-def test_tests_first_then_recorded_runs_for_some_seconds(
+def test_tests_then_recorded_runs_or_these_alone_for_some_seconds(
     checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(record, "names", lambda: ["small:0"])
@@ -332,7 +332,7 @@ def test_tests_first_then_recorded_runs_for_some_seconds(
     (other / "src/umi" / ROOM).write_text(toy)
     test = other / "tests/unit/test_toy.py"
     test.write_text(test.read_text() + SOME_TESTS)
-    how = Measure(tests_first=True)
+    how = Measure(quick=True)
     found = small_faults.measure(100, how, checkout=other, verdicts=tmp_path / "v.jsonl", seed=3)
     became = {(one.place.function, one.place.before): (one.killed_by, one.how) for one in found}
     assert len(became) == len(operators.places(toy, ROOM))
@@ -342,7 +342,16 @@ def test_tests_first_then_recorded_runs_for_some_seconds(
     assert became["first", "0"][0] == "worlds"
     assert became["countdown", "while count:"] == ("", "")
     assert became["unseen", "not item"] == ("", NEVER_RUN)
-    assert " were noticed (95 %" in results.markdown(found, how, drawn=100, seed=3)
+    assert " made a test fail, " in results.markdown(found, how, drawn=100, seed=3)
+    alone = Measure(quick=True, tests=False)
+    found = small_faults.measure(100, alone, checkout=other, verdicts=tmp_path / "v.jsonl", seed=3)
+    became = {(one.place.function, one.place.before): (one.killed_by, one.how) for one in found}
+    assert became["first", "0"][0] == "worlds"
+    assert became["large", "item >= 5"] == became["unseen", "not item"] == ("", NEVER_RUN)
+    text = results.markdown(found, alone, drawn=100, seed=3)
+    assert "--quick --worlds-alone" in text
+    assert " were noticed (95 %" in text
+    assert " made a test fail, " not in text
 
 
 @pytest.mark.slow

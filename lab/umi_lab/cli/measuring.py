@@ -109,10 +109,10 @@ def mutants(
         ),
     ] = None,
     worlds_alone: Annotated[bool, typer.Option("--worlds-alone", help="Try these by no test.")] = False,
-    tests_first: Annotated[
+    quick: Annotated[
         bool,
         typer.Option(
-            "--tests-first", help="Try these by tests, and what they leave by recorded runs, for some seconds each."
+            "--quick", help="Try these for some seconds each: by tests, and what they leave by recorded runs."
         ),
     ] = False,
     small: Annotated[int, typer.Option(metavar="COUNT", help="Small worlds for each of these, alone.", min=0)] = 40,
@@ -150,14 +150,10 @@ def mutants(
             if operators is not None:
                 from umi_lab.mutation.small_faults import Measure  # noqa: PLC0415 - see below
 
-                if worlds_alone and tests_first:
-                    raise InvalidInput("--worlds-alone and --tests-first exclude each other")
-                how = Measure(
-                    small=small, large=large, further=further, tests=not worlds_alone, tests_first=tests_first
-                )
+                how = Measure(small=small, large=large, further=further, tests=not worlds_alone, quick=quick)
                 return await _small_faults(operators, how, seed, verdicts, jobs, report, teller(bar))
-            if worlds_alone or tests_first:
-                said = "--worlds-alone" if worlds_alone else "--tests-first"
+            if worlds_alone or quick:
+                said = "--worlds-alone" if worlds_alone else "--quick"
                 raise InvalidInput(f"{said} says how --operators tries faults; give that as well")
             return await _planted(only or None, seeds, report, teller(bar))
 

@@ -52,7 +52,7 @@ def markdown(found: Sequence[Verdict], how: Measure, *, drawn: int, seed: int) -
             "files, none of which these worlds run or should; docstrings, annotations, decorators, logs and the program's checks of "
             "itself are not changed."
         ),
-        _told_quickly(found, drawn) if how.tests_first else _told(found, how, drawn),
+        _told_quickly(found, how, drawn) if how.quick else _told(found, how, drawn),
         _table("room", found, lambda one: one.place.file.partition("/")[0]),
         _table("kind of change", found, lambda one: one.place.operator),
     ]
@@ -74,18 +74,18 @@ def tail_of(page: str) -> str:
 
 
 def _options(how: Measure) -> str:
-    if how.tests_first:
-        return "--tests-first"
-    numbers = f"--small {how.small} --large {how.large} --further {how.further}"
+    numbers = "--quick" if how.quick else f"--small {how.small} --large {how.large} --further {how.further}"
     return numbers if how.tests else f"{numbers} --worlds-alone"
 
 
 def _way(how: Measure) -> str:
-    if how.tests_first:
+    if how.quick and how.tests:
         return (
             f"Each fault is tried by the unit, contract and scenario tests that run its lines, for {TESTS_S:.0f} s, those first that run few others; "
             f"what they leave by recorded runs (`umi sim record`), for {WORLDS_S:.0f} s"
         )
+    if how.quick:
+        return f"Each fault is tried by those recorded runs (`umi sim record`) that run its lines, for {WORLDS_S:.0f} s"
     return (
         f"Each fault is tried by those of {how.small} small worlds and {how.large} large ones that run its lines, up to the first that fails; then "
         "the answers of these worlds and of ordinary talk are compared with the record (`umi sim record`). What no world noticed is tried by "
@@ -93,7 +93,7 @@ def _way(how: Measure) -> str:
     )
 
 
-def _told_quickly(found: Sequence[Verdict], drawn: int) -> str:
+def _told_quickly(found: Sequence[Verdict], how: Measure, drawn: int) -> str:
     tests, worlds, answers = (
         sum(one.killed_by in by for one in found) for by in ({TESTS}, {WORLDS, TIMEOUT}, {ANSWERS})
     )
@@ -101,7 +101,8 @@ def _told_quickly(found: Sequence[Verdict], drawn: int) -> str:
     faults = tests + worlds + answers + len(missed)
     never = sum(one.how == NEVER_RUN for one in missed)
     return (
-        f"Of {len(found)} changes{_first_of(found, drawn)} {tests} made a test fail, {worlds} more a world, {answers} more changed a recorded answer; "
+        f"Of {len(found)} changes{_first_of(found, drawn)}{f' {tests} made a test fail,' if how.tests else ''} {worlds} made a world fail, "
+        f"{answers} more changed a recorded answer; "
         f"{len(found) - faults} change nothing that anybody could notice. **Of the other {faults}, {_rate(faults - len(missed), faults)} were noticed "
         f"(95 % interval in brackets).** Of the {len(missed)} unnoticed, which were not all read, {never} are on lines that none of these runs."
     )

@@ -38,7 +38,7 @@ class Measure:
     """What faults are tried by.
 
     `small` and `large` worlds and, with `talk`, recorded talk for each fault alone; `further` small worlds for what no world noticed; with
-    `tests` the tests for what nothing noticed. With `tests_first` tests, and then all recorded runs, for some seconds each (`quickly`).
+    `tests` the tests for what nothing noticed. With `quick` instead for some seconds each: with `tests` tests, then all recorded runs (`quickly`).
     """
 
     small: int = SMALL_COUNT
@@ -46,7 +46,7 @@ class Measure:
     talk: bool = True
     further: int = FURTHER_COUNT
     tests: bool = True
-    tests_first: bool = False
+    quick: bool = False
 
 
 def measure(
@@ -86,8 +86,8 @@ def measure(
         run = _Run(yards, verdicts, step)
         with suppress(Stopped):
             step("the product as it is", 0, len(chosen))
-            if how.tests_first:
-                run.quickly(chosen)
+            if how.quick:
+                run.quickly(chosen, how)
             else:
                 run.by_worlds(chosen, how)
                 run.by_further_worlds(how)
@@ -108,17 +108,17 @@ class _Run:
         self._digest = f"{yards.first.product} {yards.first.laboratory()}"
         self.found: dict[Place, Verdict] = {}
 
-    def quickly(self, chosen: Sequence[Place]) -> None:
+    def quickly(self, chosen: Sequence[Place], how: Measure) -> None:
         """Each fault alone, by tests and then by recorded runs, none of them for long."""
-        self._digest += f" {self._yards.first.suite()} quickly"
+        of_worlds = self._digest
+        self._digest += f" quickly {self._yards.first.suite() if how.tests else ''}"
         left = self._left(chosen)
         if not left:
             return
         every = record.names()
-        worlds = by_worlds.known(
-            self._yards.first, self._marks, every, self._file.with_suffix(".recorded"), self._digest
-        )
-        tests = self._tests()
+        kept = self._file.with_suffix(".recorded")
+        worlds = by_worlds.known(self._yards.first, self._marks, every, kept, of_worlds, in_a_row=False)
+        tests = self._tests() if how.tests else {}
         sound: dict[str, bool] = {}
         tried: dict[Yard, Quickly] = {}
         with ExitStack() as ended:
@@ -132,7 +132,7 @@ class _Run:
 
             for one in self._yards.each(left, work):
                 self._note([one])
-                self._step("faults by tests and worlds", len(self.found), len(chosen))
+                self._step("faults in short", len(self.found), len(chosen))
 
     def by_worlds(self, chosen: Sequence[Place], how: Measure) -> None:
         """Each fault alone."""
