@@ -143,11 +143,16 @@ def extract_rules(
     if facts:
         # The reader of short messages finds no dates; it takes over those that the clause reader found for the same
         # value.
-        since = {(one.slot, value_key(one.value)): one.valid_from for one in statements if one.valid_from is not None}
+        since = {
+            (base_slot(one.slot), value_key(one.value)): one.valid_from
+            for one in statements
+            if one.valid_from is not None
+        }
         statements = [one for one in statements if one.single and not _meets(one, facts)]
         entities = [_entity(episode, statement, resolve) for statement in statements]
         entities += [
-            _fact_entity(episode, fact, resolve, since.get((fact.slot, value_key(fact.value)))) for fact in facts
+            _fact_entity(episode, fact, resolve, since.get((base_slot(fact.slot), value_key(fact.value))))
+            for fact in facts
         ]
     else:
         entities = [_entity(episode, statement, resolve) for statement in statements]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -159,32 +160,36 @@ def _lead_in(tokens: Tokens, index: int) -> bool:
     }
 
 
-def split(text: str, tokens: Tokens, speaker: tuple[str, str]) -> list[Clause]:
+AfterDate = Callable[[int], int]
+
+
+def split(text: str, tokens: Tokens, speaker: tuple[str, str], after_date: AfterDate) -> list[Clause]:
     """The clauses of a sentence, in order.
 
     Args:
         text: The message.
         tokens: The tokens of the sentence.
         speaker: Name and key of "I".
+        after_date: The first token after a date that begins at a token; that token where none does.
     """
     # Each cut: first token of the clause, whether it inherits its subject, whether it is asserted.
     cuts: list[tuple[int, bool, bool]] = [(0, False, True)]
     for place in range(1, len(tokens)):
         low = tokens.at(place)
         if low in _HARD:
-            cuts.append((place + 1, _opens(text, tokens, place + 1, speaker) == "verb", low != "("))
+            cuts.append((place + 1, _opens(text, tokens, place + 1, speaker, after_date) == "verb", low != "("))
         elif low in _SOFT:
-            kind = _opens(text, tokens, place + 1, speaker)
+            kind = _opens(text, tokens, place + 1, speaker, after_date)
             if kind:
                 cuts.append((place + 1, kind == "verb", True))
-        elif low in _UNTOLD and (low != "as" or _opens(text, tokens, place + 1, speaker) == "subject"):
+        elif low in _UNTOLD and (low != "as" or _opens(text, tokens, place + 1, speaker, after_date) == "subject"):
             # "tea or coffee", "after lunch": no clause follows.
-            if low == "or" and not _opens(text, tokens, place + 1, speaker):
+            if low == "or" and not _opens(text, tokens, place + 1, speaker, after_date):
                 continue
-            if low in {"before", "after", "until", "once"} and not _opens(text, tokens, place + 1, speaker):
+            if low in {"before", "after", "until", "once"} and not _opens(text, tokens, place + 1, speaker, after_date):
                 continue
             cuts.append((place + 1, low in {"who", "which", "that"}, False))
-        elif low in _TELLING and _opens(text, tokens, place + 1, speaker) == "subject":
+        elif low in _TELLING and _opens(text, tokens, place + 1, speaker, after_date) == "subject":
             cuts.append((place + 1, False, True))
     return _clauses(tokens, cuts)
 
@@ -202,19 +207,20 @@ def _clauses(tokens: Tokens, cuts: list[tuple[int, bool, bool]]) -> list[Clause]
     return found
 
 
-def _opens(text: str, tokens: Tokens, index: int, speaker: tuple[str, str]) -> str:
+def _opens(text: str, tokens: Tokens, index: int, speaker: tuple[str, str], after_date: AfterDate) -> str:
     """What begins at `index`: "verb" for a clause without its own subject, "subject" for one with it, "" for none."""
     adverbs = index
     while tokens.at(adverbs) in ADVERBS or (
         tokens.at(adverbs) in CONJUNCTIONS and tokens.at(adverbs) in {"then", "and", "but", "so"}
     ):
         adverbs += 1
+    adverbs = after_date(adverbs)
     low = tokens.at(adverbs)
     if not low:
         return ""
     if low == "like":  # a preposition here more often than a verb
         return ""
-    if low in VERBS or low in AUXILIARIES:
+    if (low in VERBS or low in AUXILIARIES) and not (low == "may" and tokens.at(adverbs + 1)[:1].isdigit()):
         return "verb"
     # "..., now at StartupX": the verb is left out.
     if adverbs > index and tokens.at(adverbs - 1) in {"now", "currently"} and low in {"at", "in", "with", "living"}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -20,6 +21,7 @@ _MONTH: Final = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|
 _DAY: Final = (
     r"(?:mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:rs(?:day)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)\b"
 )
+_WEEKDAY_OF: Final = rf"(?:{_DAY},? (?:the )?)?"  # before a date, "Friday, 3 May"
 _UNIT: Final = r"(minute|hour|day|week|weekend|month|year)s?\b"
 _COUNT: Final = r"(\d{1,4}|an?|a couple of|couple of|a few|few|several|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 # Six groups: hour, minute and am/pm; hour and am/pm; "noon" or "midnight".
@@ -33,12 +35,12 @@ _LEAD: Final = r"(?:\b(since|as of|starting|effective|from|until|till|by|on|in|a
 _PATTERN: Final = re.compile(
     _LEAD
     + r"\b(?:"
-    + r"(?P<iso>(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2})?)?)"
+    + rf"(?P<iso>{_WEEKDAY_OF}(\d{{4}})-(\d{{2}})-(\d{{2}})(?:[T ](\d{{2}}):(\d{{2}})(?::\d{{2}})?)?)"
     + rf"|(?P<near>today|tonight|yesterday|tomorrow|the day before yesterday|the day after tomorrow)(?:\s+(?:morning|afternoon|evening|night))?{_CLOCK}"
     + rf"|(?P<ago>{_COUNT} {_UNIT} (ago|from now))"
     + rf"|(?P<within>in {_COUNT} {_UNIT})"
-    + rf"|(?P<daymonth>(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})(?:,? (\d{{4}}))?{_CLOCK})"
-    + rf"|(?P<monthday>({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?\b(?!:|\.\d)(?:,? (\d{{4}}))?{_CLOCK})"
+    + rf"|(?P<daymonth>{_WEEKDAY_OF}(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})(?:,? (\d{{4}}))?{_CLOCK})"
+    + rf"|(?P<monthday>{_WEEKDAY_OF}({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?\b(?!:|\.\d)(?:,? (\d{{4}}))?{_CLOCK})"
     + rf"|(?P<relative>(last|this|next|coming|past) {_UNIT})"
     + rf"|(?P<weekday>(?:(last|this|next|coming|past) )?({_DAY})(?: (?:morning|afternoon|evening|night))?{_CLOCK})"
     + rf"|(?P<relmonth>(last|this|next|past) ({_MONTH}))"
@@ -53,6 +55,10 @@ _PATTERN: Final = re.compile(
 # A cheap test that spares texts without dates the large pattern.
 _HINT: Final = re.compile(
     r"\d|today|tonight|yesterday|tomorrow|\bago\b|from now|\b(?:last|this|next|coming|past) |weekend|(?:day|jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)",
+    re.IGNORECASE,
+)
+_LASTING: Final = re.compile(
+    rf"\bfor (?:(?:about|around|almost|nearly|over|more than|at least|the last|the past) )?{_COUNT} {_UNIT}",
     re.IGNORECASE,
 )
 _RECURRING_WORDS: Final = (
@@ -121,6 +127,16 @@ def find_dates(
             if begin > at and (past or lead in _SINCE_PAST):
                 begin, finish = _backwards(match, begin, finish)
             found.append(DateSpan(begin, finish, (match.start(), match.end()), lead, clock))
+    return found
+
+
+def find_lasting(text: str, at: datetime, start: int, end: int) -> list[DateSpan]:
+    """Since when something has held that has held "for two years", in `text[start:end]`; the arguments as in `find_dates`."""
+    found: list[DateSpan] = []
+    for match in _LASTING.finditer(text, start, end):
+        with suppress(ValueError, OverflowError):  # before the calendar begins
+            begin, finish, clock = _shift(at, -_number(match.group(1)), match.group(2).lower())
+            found.append(DateSpan(begin, finish, match.span(), "since", clock))
     return found
 
 

@@ -19,39 +19,10 @@ _BE: Final = words("am is are was were be been being 'm 're 's")
 _HAVE: Final = frozenset(["has", "have", "had", "'ve"])
 _PAST: Final = frozenset(["was", "were", "had", "did"])
 _AUX_STEPS_MAX: Final = 10
-_GOT: Final = frozenset(  # "got promoted" is a passive, "got a job" is not
-    [
-        "promoted",
-        "hired",
-        "laid",
-        "fired",
-        "married",
-        "engaged",
-        "moved",
-        "postponed",
-        "cancelled",
-        "canceled",
-        "rescheduled",
-        "pushed",
-        "delayed",
-        "approved",
-        "rejected",
-        "merged",
-        "closed",
-        "fixed",
-        "renamed",
-        "recruited",
-        "deployed",
-        "delivered",
-        "accepted",
-        "transferred",
-        "paid",
-        "appointed",
-        "divorced",
-        "refunded",
-        "shipped",
-        "signed",
-    ]
+# "got promoted" is a passive, "got a job" is not
+_GOT: Final = words(
+    "promoted hired laid fired married engaged moved postponed cancelled canceled rescheduled pushed delayed approved rejected merged "
+    "closed fixed renamed recruited deployed delivered accepted transferred paid appointed divorced refunded shipped signed"
 )
 
 
@@ -135,7 +106,8 @@ def _step(verb: Verb, low: str, following: str) -> bool:
 class Rule:
     """One verb phrase that leads to a value of `slot`, read by `take`.
 
-    `form`: a "state" holds when said in the present; a past "event" brings a new state, a past "end" closes one.
+    `form`: a "state" holds when said in the present, and when it is "since", in the perfect with its beginning ("has lived in Oslo since
+    May"); a past "event" brings a new state, a past "end" closes one.
     `pattern` matches the lower-case words from the verb to the value. `who` are allowed sorts of subject. `be` and
     `have` require that auxiliary, `passive` allows "was", `negative` makes the value negated ("hates").
     """
@@ -165,6 +137,12 @@ def _none(_context: Context, _index: int) -> list[str]:
 
 
 _TABLE: Final[dict[str, list[Rule]]] = {}  # rules by their first word
+_PARTICIPLES: Final = {  # of verbs of lasting states
+    "work": "worked", "serve": "served", "report": "reported", "live": "lived", "reside": "resided", "study": "studied",
+    "know": "known", "speak": "spoken", "love": "loved", "like": "liked", "enjoy": "enjoyed", "hate": "hated",
+    "dislike": "disliked", "prefer": "preferred", "drink": "drunk", "eat": "eaten", "play": "played", "use": "used",
+    "own": "owned", "drive": "driven",
+}  # fmt: skip
 
 
 def _rule(
@@ -182,10 +160,12 @@ def _rule(
     have: bool = False,
 ) -> None:
     """Add one rule for each of `verbs`; `after` is the pattern of the words between verb and value."""
-    for word in verbs.split():
+    told = [(word, form) for word in verbs.split()]
+    told += [(_PARTICIPLES[word], "since") for word, _ in told if form == "state" and word in _PARTICIPLES]
+    for word, how in told:
         pattern = re.compile(re.escape(word) + " " + after)
         _TABLE.setdefault(word, []).append(
-            Rule(form, slot, take, confidence, who, pattern, be=be, passive=passive, negative=negative, have=have)
+            Rule(how, slot, take, confidence, who, pattern, be=be, passive=passive, negative=negative, have=have)
         )
 
 
@@ -443,33 +423,19 @@ def _possession_rules() -> None:
 for _build in (_work_rules, _role_rules, _home_rules, _people_rules, _taste_rules, _thing_rules, _possession_rules):
     _build()
 
-_PERFECTS: Final = frozenset(word for word, rules in _TABLE.items() if any(rule.form != "state" for rule in rules)) - {
-    "had"
-}
-_NO_VERBS: Final = frozenset(
-    {
-        "a",
-        "my",
-        "his",
-        "her",
-        "their",
-        "from",
-        "into",
-        "fond",
-        "keen",
-        "crazy",
-        "allergic",
-        "fluent",
-        "due",
-        "obsessed",
-        "friends",
-    }
-)
+_PERFECTS: Final = (
+    frozenset(word for word, rules in _TABLE.items() if any(rule.form in {"event", "end"} for rule in rules)) - {"had"}
+) | {"worked", "lived", "resided", "studied"}
+_NO_VERBS: Final = words("a my his her their from into fond keen crazy allergic fluent due obsessed friends")
 _DEEDS: Final = words(
     "bought got adopted purchased acquired switched migrated converted replaced renamed marked put raised increased reduced met went "
     "came saw took visited died passed slipped"
 )
-VERBS: Final = (frozenset(_TABLE) - _NO_VERBS) | frozenset(STATUS_VERBS) | _DEEDS
+VERBS: Final = (
+    frozenset(word for word, rules in _TABLE.items() if any(rule.form != "since" for rule in rules)) - _NO_VERBS
+    | frozenset(STATUS_VERBS)
+    | _DEEDS
+)
 """Words that can begin a predicate."""
 
 

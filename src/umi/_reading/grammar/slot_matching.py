@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -119,7 +120,7 @@ def _by_rules(context: Context, subject: Subject, verb: Verb, lowered: str) -> F
     for rule in table:
         if subject.kind not in rule.who and not (subject.kind is Kind.MEMBER and rule.slot == "name"):
             continue
-        held = _holds(rule, verb, word)
+        held = _holds(rule, verb, word, context.dates)
         if held is None:
             continue
         # First without "from A", so that the pattern for "to B" applies; then as written.
@@ -136,25 +137,32 @@ def _by_rules(context: Context, subject: Subject, verb: Verb, lowered: str) -> F
     return None
 
 
-def _holds(rule: Rule, verb: Verb, word: str) -> tuple[bool, bool] | None:
+def _holds(rule: Rule, verb: Verb, word: str, dates: Sequence[DateSpan]) -> tuple[bool, bool] | None:
     """Whether the clause's tense fits the rule: (negated, over), or None when it does not."""
     if (rule.be and not verb.be) or (rule.have and not verb.have):
         return None
     if rule.have:
         return None if verb.negated and rule.form == "event" else (verb.negated, verb.ended)
-    # A state must be said in the present; "used to live" says that it is over.
     if rule.form == "state":
-        if verb.used_to:  # "used to hate" ends a dislike, as "no longer hates" does
-            return not rule.negative, True
-        if verb.past or (word.endswith("ing") and not verb.be) or not _agrees(rule, verb, word):
-            return None
-        return verb.negated != rule.negative, verb.ended
+        return _holds_now(rule, verb, word)
+    if rule.form == "since":  # without its beginning "has worked at Acme" may be over
+        dated = _is_perfect(verb) and any(date.lead == "since" for date in dates)
+        return (verb.negated != rule.negative, verb.negated) if dated else None
     # Events and ends must have happened: no denial, no form of "do", no pluperfect, and a passive only where allowed.
     if verb.negated or verb.did or (verb.be and not rule.passive) or (verb.have and verb.past):
         return None
     if rule.passive and verb.be and verb.past and word == "been":
         return None
     return (True, True) if rule.form == "end" else (False, False)
+
+
+def _holds_now(rule: Rule, verb: Verb, word: str) -> tuple[bool, bool] | None:
+    """As `_holds`, of a state: it must be said in the present; "used to live" says that it is over."""
+    if verb.used_to:  # "used to hate" ends a dislike, as "no longer hates" does
+        return not rule.negative, True
+    if verb.past or (word.endswith("ing") and not verb.be) or not _agrees(rule, verb, word):
+        return None
+    return verb.negated != rule.negative, verb.ended
 
 
 _INVARIANT: Final = frozenset({"set"})
@@ -261,6 +269,15 @@ _PAST_WORDS: Final = words(
     "was were had did went left quit began met saw took got came bought sold told spent grew fell broke split "
     "born been became"
 )
+
+
+def is_perfect(tokens: Tokens, start: int, end: int) -> bool:
+    """Whether the predicate is in the present perfect: "has lived", "have been"."""
+    return _is_perfect(read_auxiliaries(tokens, start, end))
+
+
+def _is_perfect(verb: Verb) -> bool:
+    return verb.have and not (verb.past or verb.modal or verb.did)
 
 
 def is_past(tokens: Tokens, start: int, end: int) -> bool:

@@ -14,7 +14,7 @@ from typing import Final
 from umi._reading.grammar import clauses, slot_matching
 from umi._reading.grammar.clause_facts import Found
 from umi._reading.grammar.coreference import Mentions
-from umi._reading.grammar.dates import DateSpan, find_dates
+from umi._reading.grammar.dates import DateSpan, find_dates, find_lasting
 from umi._reading.grammar.lexicon import CHANGE_CUES, any_of
 from umi._reading.grammar.parsers import Context
 from umi._reading.grammar.predicates import VERBS
@@ -140,7 +140,13 @@ class _Reader:
         found: list[tuple[int, Subject, Found, tuple[DateSpan, ...]]] = []
         inherited: Subject | None = self.given
         partner: Subject | None = None
-        for clause in clauses.split(self.text, tokens, self.speaker):
+        dated: int | None = None  # the first token of a date before the clause
+        for clause in clauses.split(
+            self.text, tokens, self.speaker, lambda index: self._after_date(tokens, index, len(tokens))
+        ):
+            if self._is_date(tokens, clause):
+                dated = clause.start
+                continue
             subject = self._subject(tokens, clause, inherited)
             if subject is None:
                 # What follows a reporting verb is what others say: the rest of the sentence is not read.
@@ -149,9 +155,11 @@ class _Reader:
                 partner = self._partner(tokens, clause)
                 if not clause.inherits:
                     inherited = self.given
+                dated = None
                 continue
             inherited = subject
-            results, reported, dates = self._clause(tokens, clause, subject)
+            results, reported, dates = self._clause(tokens, clause, subject, clause.start if dated is None else dated)
+            dated = None
             found += [(clause.start, subject, result, dates) for result in results]
             # "Bob and his family moved": what is said of the family holds for Bob, too.
             if partner is not None and not clause.inherits:
@@ -192,6 +200,18 @@ class _Reader:
         after = next((place for place in range(index, end) if tokens.start[place] >= opening.span[1]), end)
         return clauses.skip(tokens, after, end)
 
+    def _is_date(self, tokens: Tokens, clause: clauses.Clause) -> bool:
+        """Whether a clause says only when: "Last Friday, Nora ...", "So in March 2024, the ..."."""
+        begin, stop = tokens.start[clause.start], tokens.end[clause.end - 1]
+        dates = find_dates(self.text, self.at, begin, stop)
+        borders = [*(date.span[0] for date in dates[1:]), stop]
+        if not dates or any(
+            self.text[date.span[1] : border].strip(" ,") for date, border in zip(dates, borders, strict=True)
+        ):
+            return False
+        first = next(place for place in range(clause.start, clause.end) if tokens.end[place] > dates[0].span[0])
+        return clauses.skip(tokens, clause.start, first) == first
+
     def _partner(self, tokens: Tokens, clause: clauses.Clause) -> Subject | None:
         """The first of two subjects joined by "and" ("Bob and his family moved"): a clause that is only a subject."""
         if tokens.at(clause.end) != "and" or not clause.real or clause.inherits:
@@ -202,16 +222,21 @@ class _Reader:
         return self.mentions.resolve(subject) if subject is not None and whole else None
 
     def _clause(
-        self, tokens: Tokens, clause: clauses.Clause, subject: Subject
+        self, tokens: Tokens, clause: clauses.Clause, subject: Subject, first: int
     ) -> tuple[list[Found], bool, tuple[DateSpan, ...]]:
-        """Read one clause.
+        """Read one clause, with the dates from the token `first` on.
 
         Returns:
             What it states, whether it reports what others say, and its dates.
         """
-        begin, stop = tokens.start[clause.start], tokens.end[clause.end - 1]
+        begin, stop = tokens.start[first], tokens.end[clause.end - 1]
         past = slot_matching.is_past(tokens, subject.end, clause.end)
-        dates = tuple(find_dates(self.text, self.at, begin, stop, past=past))
+        lasting = (
+            find_lasting(self.text, self.at, begin, stop)
+            if slot_matching.is_perfect(tokens, subject.end, clause.end)
+            else []
+        )
+        dates = (*find_dates(self.text, self.at, begin, stop, past=past), *lasting)
         # A text typed without capitals has no proper names to recognise; names are then guessed with less confidence.
         lower = not any(tokens.capital(place) for place in range(len(tokens)))
         # An appointment may lie ahead even in a clause about the past ("moved the meeting to Friday").

@@ -1,0 +1,66 @@
+"""Since when a statement holds: dates in front of a clause, and what has been so since a date or for some time."""
+
+from __future__ import annotations
+
+import pytest
+from reading import FRIDAY, claims, entities, read
+
+# What each states, and its first day; None when that is the day on which it is said.
+DATED = {
+    "Last Friday, Nora moved to Bergen.": [("nora", "lives_in", "Bergen", "2026-11-13")],
+    "Last Friday Nora moved to Bergen.": [("nora", "lives_in", "Bergen", "2026-11-13")],
+    "Yesterday, Nora moved to Bergen.": [("nora", "lives_in", "Bergen", "2026-11-19")],
+    "On 3 March 2024, Nora moved to Bergen.": [("nora", "lives_in", "Bergen", "2024-03-03")],
+    "And so, in March 2024, Nora moved to Bergen.": [("nora", "lives_in", "Bergen", "2024-03-01")],
+    "On Sunday, 3 March 2024, Nora moved to Bergen.": [("nora", "lives_in", "Bergen", "2024-03-03")],
+    "Nora moved to Bergen on Sunday, March 3rd, 2024.": [("nora", "lives_in", "Bergen", "2024-03-03")],
+    "Nora moved to Bergen on Sunday the 3rd of March 2024.": [("nora", "lives_in", "Bergen", "2024-03-03")],
+    "Nora moved to Bergen on Sun 2024-03-03.": [("nora", "lives_in", "Bergen", "2024-03-03")],
+    "Three weeks ago, my sister joined Globex.": [("sam's sister", "works_at", "Globex", "2026-10-30")],
+    "In 2019, I moved to Oslo, and in 2022, I joined Globex.": [
+        ("sam", "lives_in", "Oslo", "2019-01-01"),
+        ("sam", "works_at", "Globex", "2022-01-01"),
+    ],
+    "In 2019 I moved to Oslo and in 2022 I joined Globex.": [
+        ("sam", "lives_in", "Oslo", "2019-01-01"),
+        ("sam", "works_at", "Globex", "2022-01-01"),
+    ],
+    "In 2019, I moved to Oslo. I work at Acme.": [
+        ("sam", "lives_in", "Oslo", "2019-01-01"),
+        ("sam", "works_at", "Acme", None),
+    ],
+    "In 2019, well, Nora moved to Bergen, and I work at Acme.": [
+        ("nora", "lives_in", "Bergen", None),
+        ("sam", "works_at", "Acme", None),
+    ],
+    "On Monday, the launch moved to Tuesday.": [("launch", "scheduled_at", "2026-11-24", None)],
+    "Since May, I live in Porto.": [("sam", "lives_in", "Porto", "2026-05-01")],
+    "Since 2021 Nora has worked at Acme.": [("nora", "works_at", "Acme", "2021-01-01")],
+    "Nora has worked at Acme since 2021.": [("nora", "works_at", "Acme", "2021-01-01")],
+    "Nora hasn't worked at Acme since 2021.": [("nora", "works_at", "not Acme", "2021-01-01")],
+    "Nora had worked at Acme since 2021.": [],
+    "Nora would have worked at Acme since 2021.": [],
+    "I have worked at Acme.": [],
+    "I have worked at Acme for fun.": [],
+    "I've lived in Porto since March 2022.": [("sam", "lives_in", "Porto", "2022-03-01")],
+    "Nora's lived in Porto since March 2022.": [("nora", "lives_in", "Porto", "2022-03-01")],
+    "I have lived in Porto for ten years.": [("sam", "lives_in", "Porto", "2016-11-20")],
+    "I lived in Porto for ten years.": [],
+    "I have been vegetarian for over two months.": [("sam", "diet", "vegetarian", "2026-09-20")],
+    "My brother has owned a Tesla for a few weeks.": [("sam's brother", "owns", "Tesla", "2026-10-30")],
+    "Nora has hated mushrooms since 1999.": [("nora", "likes", "not mushrooms", "1999-01-01")],
+    "Nora has spoken French for 9999 years.": [],
+}
+
+
+@pytest.mark.parametrize("text", DATED)
+def test_holds_from_the_day_that_is_told(text: str) -> None:
+    days = [None if one.valid_from is None else f"{one.valid_from:%Y-%m-%d}" for one in read(text)]
+    assert [(*claim, day) for claim, day in zip(claims(text), days, strict=True)] == DATED[text]
+
+
+def test_what_the_reader_of_short_messages_reads_takes_the_day_over() -> None:
+    (entity,) = entities("The team has used Jira since March.")
+    assert (entity.slot, entity.value, f"{entity.valid_from:%Y-%m-%d}") == ("uses", "Jira", "2026-03-01")
+    (entity,) = entities("I have worked at Acme.")
+    assert entity.valid_from == FRIDAY
