@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from reading import FRIDAY, claims, entities, read
+from reading import claims, entities, read
+
+from umi import Memory
 
 # What each states, and its first day; None when that is the day on which it is said.
 DATED = {
@@ -34,6 +36,11 @@ DATED = {
         ("sam", "works_at", "Acme", None),
     ],
     "On Monday, the launch moved to Tuesday.": [("launch", "scheduled_at", "2026-11-24", None)],
+    "The report is due in two weeks.": [("report", "due", "2026-12-04", None)],
+    "The meeting is in an hour.": [("meeting", "scheduled_at", "2026-11-20T10:00", None)],
+    "The meeting is on Tue.": [("meeting", "scheduled_at", "2026-11-24", None)],
+    "The meeting is on sat.": [("meeting", "scheduled_at", "2026-11-21", None)],
+    "I sat in the sun and in 2024 I moved to Oslo.": [("sam", "lives_in", "Oslo", "2024-01-01")],
     "Since May, I live in Porto.": [("sam", "lives_in", "Porto", "2026-05-01")],
     "Since 2021 Nora has worked at Acme.": [("nora", "works_at", "Acme", "2021-01-01")],
     "Nora has worked at Acme since 2021.": [("nora", "works_at", "Acme", "2021-01-01")],
@@ -46,6 +53,12 @@ DATED = {
     "Nora's lived in Porto since March 2022.": [("nora", "lives_in", "Porto", "2022-03-01")],
     "I have lived in Porto for ten years.": [("sam", "lives_in", "Porto", "2016-11-20")],
     "I lived in Porto for ten years.": [],
+    "Nora worked at Acme until March.": [("nora", "works_at", "not Acme", "2026-03-01")],
+    "Nora liked coffee till 2019.": [("nora", "likes", "not coffee", "2019-01-01")],
+    "Nora hated coffee till 2019.": [("nora", "likes", "coffee", "2019-01-01")],
+    "Nora has worked at Acme until March.": [],
+    "Nora was worked at Acme until March.": [],
+    "Nora didn't like coffee until 2019.": [],
     "I have been vegetarian for over two months.": [("sam", "diet", "vegetarian", "2026-09-20")],
     "My brother has owned a Tesla for a few weeks.": [("sam's brother", "owns", "Tesla", "2026-10-30")],
     "Nora has hated mushrooms since 1999.": [("nora", "likes", "not mushrooms", "1999-01-01")],
@@ -62,5 +75,22 @@ def test_holds_from_the_day_that_is_told(text: str) -> None:
 def test_what_the_reader_of_short_messages_reads_takes_the_day_over() -> None:
     (entity,) = entities("The team has used Jira since March.")
     assert (entity.slot, entity.value, f"{entity.valid_from:%Y-%m-%d}") == ("uses", "Jira", "2026-03-01")
-    (entity,) = entities("I have worked at Acme.")
-    assert entity.valid_from == FRIDAY
+
+
+BYGONE = {
+    "I worked at Acme in 2019.": [],
+    "Nora lived in Graz.": [],
+    "I grew up in Graz.": [],
+    "Saskia grew up with Turkish at home and speaks it well.": [("speaks", "Turkish")],
+    "I worked for Globex, and I live in Graz.": [("lives_in", "Graz")],
+    "I worked at Acme, now I work at Globex.": [("works_at", "Globex")],
+    "Nora has long worked at Acme.": [("works_at", "Acme")],
+    "I've worked at Acme.": [("works_at", "Acme")],
+}
+
+
+@pytest.mark.parametrize("text", BYGONE)
+async def test_where_somebody_was_is_not_where_he_is(text: str) -> None:
+    async with Memory.open(":memory:") as memory:
+        receipt = await memory.remember(text)
+    assert [(one.slot, one.value) for one in receipt.entities if one.slot] == BYGONE[text]

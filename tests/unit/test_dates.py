@@ -101,6 +101,19 @@ def test_no_date(text: str) -> None:
     assert find_dates(text, FRIDAY) == []
 
 
+def test_short_names_of_days_that_are_words_need_a_word_before_them() -> None:
+    assert len(find_dates("We sat in the sun since yesterday and wed next week.", FRIDAY)) == 2
+    assert find_dates("Sun. Sat down. We wed.", FRIDAY) == []
+    assert [f"{one.start:%d}" for one in find_dates("me Mon, you Sun, sat 3pm", FRIDAY)] == ["23", "22", "21"]
+    assert [f"{one.start:%d}" for one in find_dates("Mon: call Tom. Wed: rest", FRIDAY)] == ["23", "25"]
+    assert [f"{one.start:%d}" for one in find_dates("on Sat, by mon, next wed, Fri", FRIDAY)] == [
+        "21",
+        "23",
+        "25",
+        "27",
+    ]
+
+
 def test_floating_dates_look_back_in_a_story_of_the_past() -> None:
     (ahead,) = find_dates("on Friday", FRIDAY)
     (back,) = find_dates("on Friday", FRIDAY, past=True)

@@ -84,6 +84,7 @@ CHANGES = [
     ("My flight is on Friday.", "Correction: my flight is on Saturday."),
     ("The server is down.", "The server is back online."),
     ("The API version is 2.1.", "The API version is now 2.2."),
+    ("The API version is 2.1.", "The new API version is 2.2."),
     ("I speak German.", "I no longer speak German."),
     ("I'm allergic to peanuts.", "I'm no longer allergic to peanuts."),
     ("I study at MIT.", "I graduated from MIT."),

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from umi._core.guard import call_port
 from umi._core.validate import when
-from umi._reading.grammar.clauses import denied, quoted, supposed
+from umi._reading.grammar.clauses import bygone, denied, quoted, supposed
 from umi._reading.grammar.dates import DateSpan, find_dates
 from umi._reading.grammar.lexicon import words
 from umi._reading.grammar.slots import base_slot, type_of_slot
@@ -45,6 +45,7 @@ _DATES_PER_ENTITY_COUNT_MAX: Final = 16
 _VAGUE: Final = words("location status habit origin")
 _GREETING_WORDS: Final = 4  # an exclamation of at most so many words is a greeting
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)  # stands for an unknown time
+_PLACES: Final = words("works_at lives_in")
 _OF_PEOPLE: Final = words("works_at lives_in speaks hobby")  # slots whose subject is a person
 # Slots whose value is a subject itself, so that the statement is a relation as well.
 _LINKS: Final = words("works_at lives_in studies_at married_to partner origin visited attr knows has_pet has_child")
@@ -69,6 +70,15 @@ class ReadAhead:
     statements: tuple[Statement, ...]
     parsed: Parsed | None
     asked: Sequence[Slot] = ()  # of which it was asked what is known
+
+
+@dataclass(frozen=True, slots=True)
+class _NotAsserted:
+    """What the sentences of a message do not state, as written: what they suppose or quote, what they deny, and where somebody was."""
+
+    others: Sequence[str] = ()
+    denials: Sequence[str] = ()
+    bygone: Sequence[str] = ()
 
 
 def read_ahead(episode: Episode, reader: TextReader | None) -> ReadAhead:
@@ -138,8 +148,8 @@ def extract_rules(
     begun = begun or _begin(episode, reader)
     text, statements = episode.content, list(begun.statements)
     facts = [] if begun.parsed is None else _short_facts(episode, known, begun.parsed)
-    others, denials = _not_asserted(text) if facts else ([], [])
-    facts = [fact for fact in facts if _adds(fact, statements) and (fact.source or _is_asserted(fact, others, denials))]
+    apart = _not_asserted(text) if facts else _NotAsserted()
+    facts = [fact for fact in facts if _adds(fact, statements) and (fact.source or _is_asserted(fact, apart))]
     if facts:
         # The reader of short messages finds no dates; it takes over those that the clause reader found for the same
         # value.
@@ -191,18 +201,22 @@ def _short_facts(episode: Episode, known: Known, parsed: Parsed) -> list[Message
     return read_parsed(parsed, (name, subject_key(name) or name), known)
 
 
-def _not_asserted(text: str) -> tuple[list[str], list[str]]:
-    """What the sentences of a message only suppose, or quote; and what they deny."""
+def _not_asserted(text: str) -> _NotAsserted:
     told = [tokenize(text, *span) for span in sentences(text)]
-    others = [found for tokens in told if (found := supposed(text, tokens) or quoted(text, tokens))]
-    return others, [found for tokens in told if (found := denied(text, tokens))]
+    return _NotAsserted(
+        *(
+            [found for tokens in told for read in readers if (found := read(text, tokens))]
+            for readers in ((supposed, quoted), (denied,), (bygone,))
+        )
+    )
 
 
-def _is_asserted(fact: MessageFact, others: Sequence[str], denials: Sequence[str]) -> bool:
-    """Whether the value of a fact stands neither in what is supposed or quoted nor, unless the fact is a denial itself, in what is denied."""
-    if any(fact.value in one for one in others):
+def _is_asserted(fact: MessageFact, apart: _NotAsserted) -> bool:
+    """Whether a fact holds as far as the place of its value tells; a denial may stand in what is denied or over."""
+    if any(fact.value in one for one in apart.others):
         return False
-    return fact.negated or not fact.value or not any(fact.value in one for one in denials)
+    over = [*apart.denials, *(apart.bygone if fact.slot in _PLACES else ())]
+    return fact.negated or not fact.value or not any(fact.value in one for one in over)
 
 
 def _adds(fact: MessageFact, statements: Sequence[Statement]) -> bool:

@@ -44,6 +44,8 @@ _APOSTROPHES: Final = frozenset({"'", "‘"})  # of these
 _FIRST_PERSON: Final = frozenset({"i", "we", "my", "our"})
 _DOING: Final = frozenset({"do", "does", "did"})
 _NOT: Final = frozenset({"not", "n't"})
+_STAYED: Final = frozenset({"worked", "lived", "resided", "grew"})
+_AUXILIARIES_OF_PERFECTS: Final = words("have has had 've 's been")
 _LATER: Final = frozenset({"until", "till"})  # "did not move to Oslo until May" did move
 _NEXT_CLAUSE: Final = _HARD | _SOFT | CONJUNCTIONS | _UNTOLD | VERBS | AUXILIARIES | _LATER
 _CLAUSE_TOKENS_MAX: Final = 80  # a longer clause is not read
@@ -116,6 +118,18 @@ def denied(text: str, tokens: Tokens) -> str:
             verb = place + 2
             end = next((at for at in range(verb + 1, len(tokens)) if tokens.at(at) in _NEXT_CLAUSE), len(tokens))
             return "" if tokens.at(end) in _LATER or verb >= end else text[tokens.start[verb] : tokens.end[end - 1]]
+    return ""
+
+
+def bygone(text: str, tokens: Tokens) -> str:
+    """Where somebody was at home or at work: "worked at Acme in 2019" of "I worked at Acme in 2019, it was fun." "" without it.
+
+    What "has lived in Oslo" or "used to live there" says of today is read elsewhere.
+    """
+    for place, low in enumerate(tokens.low):
+        if low in _STAYED and not any(tokens.at(at) in _AUXILIARIES_OF_PERFECTS for at in (place - 1, place - 2)):
+            end = next((at for at in range(place + 1, len(tokens)) if tokens.at(at) in _NEXT_CLAUSE), len(tokens))
+            return text[tokens.start[place] : tokens.end[end - 1]]
     return ""
 
 

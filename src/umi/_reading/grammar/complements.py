@@ -93,9 +93,9 @@ def read_attribute(context: Context, subject: Subject, verb: Verb, lowered: str)
     values = _attribute_value(context, slot, index)
     if not values:
         return None
-    return Found(
-        slot, tuple(values), 0.9, verb.negated, over=verb.ended, event=changed is not None, subject=owner_of(subject)
-    )
+    negated = verb.negated or verb.used_to  # "used to be blue" says that this is over
+    event = changed is not None or subject.name.startswith("new ")
+    return Found(slot, tuple(values), 0.9, negated, over=verb.ended, event=event, subject=owner_of(subject))
 
 
 def _attribute_value(context: Context, slot: str, index: int) -> list[str]:

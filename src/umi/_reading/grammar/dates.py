@@ -54,7 +54,7 @@ _PATTERN: Final = re.compile(
 )
 # A cheap test that spares texts without dates the large pattern.
 _HINT: Final = re.compile(
-    r"\d|today|tonight|yesterday|tomorrow|\bago\b|from now|\b(?:last|this|next|coming|past) |weekend|(?:day|jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)",
+    r"\d|\b(?:tonight|tomorrow|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|minute|hour|day|week|month|year",
     re.IGNORECASE,
 )
 _LASTING: Final = re.compile(
@@ -67,8 +67,12 @@ _RECURRING_WORDS: Final = (
 _RECURRING: Final = re.compile(
     rf"\b(?:(?:every|each) (?:other |second )?({_RECURRING_WORDS})|({_RECURRING_WORDS})s)\b", re.IGNORECASE
 )
+_OTHER_WORDS: Final = frozenset({"mon", "wed", "sat", "sun"})  # short names of days that are words as well
+_BEFORE_SENTENCES: Final = frozenset({"", ".", "!", "?", ":"})
+_BEFORE_DAYS: Final = frozenset({"on", "by", "until", "till", "since"})
 # Words before a date that make it the beginning of something.
 _SINCE: Final = frozenset({"since", "as of", "from", "starting", "effective"})
+UNTIL: Final = frozenset({"until", "till"})  # and its end
 _SINCE_PAST: Final = frozenset({"since"})  # of these, the one that is only said of the past
 _YEAR_MIN: Final = 1900  # a number outside this range is not taken as a year
 _YEAR_MAX: Final = 2100
@@ -306,9 +310,12 @@ def _monthday(match: re.Match[str], parts: list[str | None], at: datetime) -> _R
     return _daymonth(match, [parts[1], parts[0], *parts[2:]], at)
 
 
-def _weekday(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range:
-    which = (parts[0] or "").lower()
-    ahead = (WEEKDAYS[_weekday_name(parts[1] or "")] - at.weekday()) % 7
+def _weekday(match: re.Match[str], parts: list[str | None], at: datetime) -> _Range | None:
+    which, name = (parts[0] or "").lower(), (parts[1] or "").lower()
+    told = which or any(parts[2:]) or (match.group(1) or "").lower() in _BEFORE_DAYS
+    if name in _OTHER_WORDS and not told and _is_other_word(match, name):
+        return None
+    ahead = (WEEKDAYS[name[:3]] - at.weekday()) % 7
     # "last Friday" said on a Friday is a week ago; "Friday" said on a Friday is in a week, unless it says "this".
     if which in {"last", "past"}:
         ahead = ahead - 7 if ahead else -7
@@ -317,8 +324,11 @@ def _weekday(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range:
     return _with_clock(at + timedelta(days=ahead), parts[2:])
 
 
-def _weekday_name(name: str) -> str:
-    return name.lower()[:3]
+def _is_other_word(match: re.Match[str], name: str) -> bool:
+    """Whether the short name of a day is a word here: "Sat in the sun", not "pickup Sat"."""
+    start = match.start("weekday")
+    before = match.string[max(0, start - 2) : start].strip()
+    return match.string[start].islower() or (name in {"sat", "sun"} and before in _BEFORE_SENTENCES)
 
 
 def _relative(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range:

@@ -20,7 +20,7 @@ from umi._reading.grammar.complements import (
     read_intransitive,
     read_object,
 )
-from umi._reading.grammar.dates import DateSpan
+from umi._reading.grammar.dates import UNTIL, DateSpan
 from umi._reading.grammar.lexicon import ADDITIVE_CUES, REPORTING, any_of, words
 from umi._reading.grammar.parsers import Context
 from umi._reading.grammar.possessions import ACQUIRED, opens_holding, read_holdings
@@ -146,8 +146,10 @@ def _holds(rule: Rule, verb: Verb, word: str, dates: Sequence[DateSpan]) -> tupl
     if rule.form == "state":
         return _holds_now(rule, verb, word)
     if rule.form == "since":  # without its beginning "has worked at Acme" may be over
-        dated = _is_perfect(verb) and any(date.lead == "since" for date in dates)
-        return (verb.negated != rule.negative, verb.negated) if dated else None
+        if _is_perfect(verb) and any(date.lead == "since" for date in dates):
+            return verb.negated != rule.negative, verb.negated
+        ends = not (verb.have or verb.be or verb.negated) and any(date.lead in UNTIL for date in dates)
+        return (not rule.negative, True) if ends else None  # "worked at Acme until May"
     # Events and ends must have happened: no denial, no form of "do", no pluperfect, and a passive only where allowed.
     if verb.negated or verb.did or (verb.be and not rule.passive) or (verb.have and verb.past):
         return None
@@ -296,6 +298,7 @@ def valid_from(found: Found, dates: tuple[DateSpan, ...], at: datetime) -> datet
     if found.slot in {"scheduled_at", "due", "birthday", "visited"}:
         return None
     for date in dates:
-        if date.start < at and (date.since or (found.event and date.lead not in {"until", "till", "by", "for"})):
+        begins = date.since or (found.event and date.lead not in {*UNTIL, "by", "for"})
+        if date.start < at and (begins or (found.over and date.lead in UNTIL)):
             return date.start
     return None

@@ -33,6 +33,7 @@ _BIRTHDAY: Final = re.compile(
 _DATE_LEADS: Final = frozenset(
     {"since", "in", "on", "from", "as", "by", "starting", "last", "this", "two", "three", "a"}
 )
+_DATE_TOKENS_MAX: Final = 12  # "And so, on Sunday, the 3rd of March 2024"
 DRAFTERS: Final = frozenset({"assistant", "system", "tool"})  # roles that write on behalf of others
 # Factor for an assistant's "I" and "my", usually part of a draft for someone: such a statement never acts.
 _DRAFTED: Final = 0.6
@@ -202,6 +203,8 @@ class _Reader:
 
     def _is_date(self, tokens: Tokens, clause: clauses.Clause) -> bool:
         """Whether a clause says only when: "Last Friday, Nora ...", "So in March 2024, the ..."."""
+        if tokens.at(clause.end) != "," or clause.end - clause.start > _DATE_TOKENS_MAX:
+            return False
         begin, stop = tokens.start[clause.start], tokens.end[clause.end - 1]
         dates = find_dates(self.text, self.at, begin, stop)
         borders = [*(date.span[0] for date in dates[1:]), stop]

@@ -342,7 +342,9 @@ def _thing(text: str, tokens: Tokens, start: int, end: int, *, definite: bool) -
     for cut in range(max(start + 1, end - 2), end):  # "Pro plan price": the attribute comes last
         tail = " ".join(tokens.low[cut:end])
         if tail in _COMPOUND_ATTRIBUTES:
-            owner_name = written(text, tokens, start, cut)
+            # "the new wifi password" is the wifi's, "the new deadline" the deadline's
+            first = start + 1 if tokens.low[start] in _WHICH and not tokens.capital(start) else start
+            owner_name = written(text, tokens, first, cut) or tail
             owner, noun = subject_key(owner_name), tail
             break
     words = set(tokens.low[start:end])
@@ -350,6 +352,7 @@ def _thing(text: str, tokens: Tokens, start: int, end: int, *, definite: bool) -
     return Subject(name, subject_key(name), kind, end, owner, owner_name, noun, definite=definite and not distinct)
 
 
+_WHICH: Final = frozenset({"new", "current", "latest", "actual"})
 _COMPOUND_ATTRIBUTES: Final = words(  # attributes that may end a compound
     "price cost fee deadline budget status version password due-date salary owner lead venue launch-date port "
     "url location address"
