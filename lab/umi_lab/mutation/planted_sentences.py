@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from umi._evolution import rules
-from umi._reading.grammar import possessions, slot_matching
+from umi._reading.grammar import possessions, slot_matching, statements
 from umi._reading.short_messages import word_classes
 from umi_lab.mutation.planted import Mutation, edited, patched
 
@@ -17,6 +17,12 @@ SENTENCES: Final[tuple[Mutation, ...]] = (
         '"Nora used to be vegetarian" is read as if she still were.',
         "umi._reading.grammar.complements.read_be",
         partial(edited, slot_matching, "read_be", "replace(verb, negated=True)", "verb"),
+    ),
+    Mutation(
+        "days-in-front-unread",
+        'Of "Last Friday, Nora moved to Bergen" the day is not read.',
+        "umi._reading.grammar.statements._Reader._is_date",
+        partial(patched, statements._Reader, "_is_date", lambda _reader, _tokens, _clause: False),  # noqa: SLF001 - planted there
     ),
     Mutation(
         "a-thing-runs-into-its-day",

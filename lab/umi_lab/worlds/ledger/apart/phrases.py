@@ -242,6 +242,7 @@ MOMENTS: Final[dict[str, Callable[[date], date]]] = {
     "in 2027": lambda _: date(2027, 1, 1),
     "in December 2027": lambda _: date(2027, 12, 1),
     "on 3 March 2028": lambda _: date(2028, 3, 3),
+    "on Friday, 3 March 2028": lambda _: date(2028, 3, 3),
     "on March 3, 2028": lambda _: date(2028, 3, 3),
     "on March 3rd, 2028": lambda _: date(2028, 3, 3),
     "on 2028-03-03": lambda _: date(2028, 3, 3),

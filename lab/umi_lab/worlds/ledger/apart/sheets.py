@@ -32,6 +32,10 @@ _OF_TWO: Final = (
     "{s} {now}, and {t} {now2}.", "{s} {now}; {t} {now2}.", "{s} {now}. {t} {now2}.", "{s} {now}, but {t} {now2}.", "{s} {now}, while {t} {now2}.",
     "- {s} {now}\n- {t} {now2}",
 )  # fmt: skip
+# An event with its day.
+_DATED: Final = (
+    "{s} {event} {when}.", "{s} {event} {when}!", "By the way, {s} {event} {when}.", "{When}, {s} {event}.", "{When}, {s} {event}!",
+)  # fmt: skip
 # Facts that no other one of the same message can be mistaken for.
 PAIRED: Final = tuple(
     fact
@@ -125,13 +129,8 @@ def _dated(rng: DeterministicRng) -> dict[str, Any]:
     before, value = two_values(rng, fact)
     day, when = rng.choice(DAYS), rng.choice(tuple(MOMENTS))
     since = f"{MOMENTS[when](day)}"
-    text = said_as(
-        rng,
-        rng.choice(("{s} {event} {when}.", "{s} {event} {when}!", "By the way, {s} {event} {when}.")),
-        who,
-        fact,
-        value,
-    ).replace("{when}", when)
+    text = said_as(rng, rng.choice(_DATED), who, fact, value)
+    text = text.replace("{when}", when).replace("{When}", f"{when[0].upper()}{when[1:]}")
     new = Told(fact, subject, value, BEGAN, since)
     if fact.several or since <= "2026-06-01" or rng.chance(0.5):
         return case([(text, f"{day}")], [new])
