@@ -82,7 +82,7 @@ CHANGES = [
     ("My name is Jon.", "Actually, my name is John."),
     ("The meeting is at 3pm.", "The meeting was moved to 4pm."),
     ("My flight is on Friday.", "Correction: my flight is on Saturday."),
-    ("The server is down.", "The server is back online."),
+    ("The build is broken.", "The build is green again."),
     ("The API version is 2.1.", "The API version is now 2.2."),
     ("The API version is 2.1.", "The new API version is 2.2."),
     ("I speak German.", "I no longer speak German."),

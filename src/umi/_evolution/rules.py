@@ -27,7 +27,7 @@ from umi.types.notes import SHORT_MESSAGES, ReaderNotes
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)  # stands for an unknown time
 # Words of change. With one, a new value is taken as a change; without, it may be a second opinion or another case.
-_TURNS: Final = words("over event now back anymore nowadays actually correction instead") | {
+_TURNS: Final = words("over event now back again anymore nowadays actually correction instead") | {
     "any more", "any longer", "no longer", "these days", "used to", "since then", "turns out", "i meant", "from now on", "rather than", "currently",
 }  # fmt: skip
 _MEMBERS: Final = frozenset({"called", "member"})  # slots of "one of them"
