@@ -30,6 +30,10 @@ from umi_lab.mutation.yard import Yard, refuse
 
 TESTS_S: Final = 10.0
 WORLDS_S: Final = 20.0
+_KINDS: Final = {
+    "answers": ANSWERS,
+    TIMEOUT: TIMEOUT,
+}  # by how what was noticed begins; otherwise tests or worlds noticed it
 _APART_COUNT: Final = 60  # tests, or worlds, for a fault that wants a program of its own
 _ANY_FILE: Final = "limits.py"  # what is changed to itself
 _LEFT_OUT: Final = "postgres"  # what it does is no room of these, and a server for each child takes long
@@ -80,10 +84,12 @@ class Quickly:
         worlds = _mixed(self._marks.running(place, self._worlds.ran), self._worlds.ran)
         if not tests and not worlds:
             return Verdict(place, "", NEVER_RUN)
-        how = self._by_tests(place, tests) or self._by_worlds(place, worlds)
-        return Verdict(
-            place, _killed_by(how), how or "", seconds=round(clock.monotonic_s() - start, 1), worlds=len(worlds)
-        )
+        how, by = self._by_tests(place, tests), TESTS
+        if how is None:
+            how, by = self._by_worlds(place, worlds), WORLDS
+        killed_by = "" if how is None else _KINDS.get(how.partition(" ")[0], by)
+        seconds = round(clock.monotonic_s() - start, 1)
+        return Verdict(place, killed_by, how or "", seconds=seconds, worlds=len(worlds))
 
     def _by_tests(self, place: Place, tests: Sequence[str]) -> str | None:
         while left := [name for name in tests if self._sound.get(name, True)]:
@@ -168,10 +174,3 @@ def _mixed(names: Sequence[str], ran: Mapping[str, Sequence[int]]) -> list[str]:
         kinds[name.rpartition(":")[0]].append(name)
     turns = zip_longest(*kinds.values())
     return [name for turn in turns for name in turn if name is not None]
-
-
-def _killed_by(how: str | None) -> str:
-    if not how:
-        return ""
-    kinds = {"world": WORLDS, "answers": ANSWERS, TIMEOUT: TIMEOUT}
-    return kinds.get(how.partition(" ")[0], TESTS)
