@@ -142,7 +142,7 @@ _RELATIVE: Final = words("more other extra additional further")  # "two more": h
 # After "one" these make a pronoun or idiom: "one day".
 _NOT_COUNTED: Final = words("one thing time way day other another")
 _PLURALS: Final = words("people children men women feet mice teeth")  # plurals without -s
-_PER: Final = words("a an per each every")
+PER: Final = words("a an per each every")
 _FILLERS: Final = words("every each per")
 # "keep them under the bed".
 _KEEPING: Final = words("keep keeps kept store stores stored put hang hung moved park")
@@ -254,7 +254,7 @@ def _rate(tokens: list[Token], place: int) -> Amount | None:
     else:
         return None
     unit = singular(_low(tokens, step + 1))
-    if _low(tokens, step) not in _PER or unit not in _TIMES_A_YEAR:
+    if _low(tokens, step) not in PER or unit not in _TIMES_A_YEAR:
         return None
     return _often(often * _TIMES_A_YEAR[unit], place, step + 1)
 

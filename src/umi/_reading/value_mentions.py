@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from umi._core.text import analyse
-from umi._reading.amounts import TIME_UNITS, Amount, Kind, Token, amounts, stem, tokens_of
+from umi._reading.amounts import PER, TIME_UNITS, Amount, Kind, Token, amounts, stem, tokens_of
 from umi._reading.grammar.lexicon import KIN, MONTHS, WEEKDAYS, words
 from umi._reading.grammar.tokens import sentences
 from umi._reading.grammar.values import singular
@@ -162,18 +163,11 @@ def _of_sentence(text: str, start: int, end: int) -> Iterator[ValueMention]:
             weights = {term: _LIGHTLY if term in _LIGHT else _LEANT for term in ahead} | weights
         if not weights:
             continue
-        said = text[tokens[first].start : tokens[last].end].lower().replace("’", "'")
         # Each sign is looked for where it means something: a plan before the value, some signs only close to it.
-        ahead_of = (
-            text[tokens[_clause_start(tokens, first)].start : tokens[min(last, amount.last + 1)].end]
-            .lower()
-            .replace("’", "'")
-        )
-        close = (
-            text[tokens[max(first, amount.first - _CLOSE)].start : tokens[min(last, amount.last + 1)].end]
-            .lower()
-            .replace("’", "'")
-        )
+        behind = min(last, amount.last + 1)
+        said = _plain(text, tokens, first, last)
+        ahead_of = _plain(text, tokens, _clause_start(tokens, first), behind)
+        close = _plain(text, tokens, max(first, amount.first - _CLOSE), behind)
         if _FUTURE.search(said):
             continue
         signs = {
@@ -195,6 +189,11 @@ def _of_sentence(text: str, start: int, end: int) -> Iterator[ValueMention]:
             frozenset(signs),
             frozenset(other.key for other in found if other is not amount and other.kind is amount.kind),
         )
+
+
+def _plain(text: str, tokens: list[Token], first: int, last: int) -> str:
+    """The text of some tokens in lower case."""
+    return text[tokens[first].start : tokens[last].end].lower().replace("’", "'")
 
 
 def _window(tokens: list[Token], amount: Amount) -> tuple[int, int]:
@@ -387,9 +386,9 @@ _SAYS: Final = words("has is was ran did does scored owes lives paid says wants 
 def _per(tokens: list[Token], amount: Amount) -> str:
     """The period that follows a value: "a month", "weekly"."""
     after = [token.low for token in tokens[amount.last + 1 : amount.last + 7]]
-    for place, low in enumerate(after[:-1]):
-        if low in {"a", "an", "per", "each", "every"} and after[place + 1].rstrip("s") in _PERIODS:
-            return after[place + 1].rstrip("s")
+    for low, period in pairwise(after):
+        if low in PER and period.rstrip("s") in _PERIODS:
+            return period.rstrip("s")
     return next((_LY[low] for low in after if low in _LY), "")
 
 

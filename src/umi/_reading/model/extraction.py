@@ -184,7 +184,7 @@ def only_acknowledges(snapshot: Snapshot, episode: Episode) -> bool:
 
 @stage("read statements")
 async def extract(
-    model: Conversation, episode: Episode, context: Context, asked_before: int = 0
+    model: Conversation, episode: Episode, context: Context, asked_before: int
 ) -> tuple[ExtractedEntity, ...]:
     """Let a model read an episode, one call per window.
 
@@ -276,17 +276,16 @@ def place(text: str, words: str, after: int = 0) -> tuple[int, int] | None:
     for mark, any_of in (("'", "['’‘]"), ("’", "['’‘]"), ('"', '["“”]')):
         loose = loose.replace(mark, any_of) if any_of not in loose else loose
     match = re.search(loose, text, re.IGNORECASE)
-    if match is not None and match.end() > match.start():
+    if match is not None:
         return match.span()
     wanted = frozenset(analyse(words))
-    shared = [
-        (len(wanted & frozenset(analyse(text[start:end]))), -start, (start, end)) for start, end in sentences(text)
-    ]
-    best = max(shared, default=(0, 0, (0, 0)))
-    if not wanted or 2 * best[0] < len(wanted):
-        return None
-    start, end = best[2]
-    return start, start + len(text[start:end].rstrip())
+
+    def shared(sentence: tuple[int, int]) -> int:
+        start, end = sentence
+        return len(wanted & frozenset(analyse(text[start:end])))
+
+    best = max(sentences(text), key=shared)
+    return best if wanted and 2 * shared(best) >= len(wanted) else None
 
 
 def loosely(words: str) -> str:

@@ -149,7 +149,7 @@ def _things(text: str, tokens: Tokens, verbs: frozenset[str]) -> Iterator[Span]:
     """Noun phrases after "the" and "our"."""
     index = 0
     while index < len(tokens):
-        if tokens.at(index) not in {"the", "our"} or (tokens.at(index) == "our" and not tokens.at(index + 1)):
+        if tokens.at(index) not in {"the", "our"}:
             index += 1
             continue
         end = _run(tokens, index + 1, verbs)
