@@ -343,28 +343,51 @@ async def test_a_servers_wish_binds_every_operation() -> None:
     assert clock.slept == [20]
 
 
-async def test_money_is_a_budget_too() -> None:
+@pytest.mark.parametrize(
+    ("purse", "price", "calls"),
+    [
+        # A prompt is two tokens; a call is billed 10 tokens in and 5 out.
+        (0.00012, (2.0, 8.0), 2),
+        (12.0, (1e6, 0.0), 2),  # exactly what the second prompt costs
+        (11.0, (1e6, 0.0), 1),
+        (5.0, (0.0, 1e6), 1),
+        (6.0, (0.0, 1e6), 2),
+    ],
+)
+async def test_money_is_a_budget_too(purse: float, price: tuple[float, float], calls: int) -> None:
     model = Scripted('["a"]')
-    allowance = Allowance(limits.LLM_CALL_TIMEOUT_S, money_budget=0.00012, price_per_million=(2.0, 8.0))
+    allowance = Allowance(limits.LLM_CALL_TIMEOUT_S, money_budget=purse, price_per_million=price)
     asking = Asker(model, HandClock(), HandEntropy(), allowance)
-    await ask(asking)  # 10 tokens in, 5 out: 0.00006
-    await ask(asking)
-    with pytest.raises(LLMError.BudgetExceeded, match="money_budget"):
+    for _ in range(calls):
         await ask(asking)
-    assert len(model.requests) == 2
+    with pytest.raises(LLMError.BudgetExceeded, match=r"\d\.0+ are left of Config.money_budget"):
+        await ask(asking)
+    assert len(model.requests) == calls
+
+
+class Slow(Scripted):
+    """Answers when others have asked."""
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        await asyncio.sleep(0)
+        return await super().complete(request)
 
 
 async def test_concurrent_calls_share_one_purse() -> None:
-    class Slow(Scripted):
-        async def complete(self, request: CompletionRequest) -> Completion:
-            await asyncio.sleep(0)
-            return await super().complete(request)
-
     model = Slow('["a"]')
     asking = asker(model, budget=4)  # two prompts of two tokens; their answers come later
     done = await asyncio.gather(*(ask(asking) for _ in range(5)), return_exceptions=True)
     assert sum(isinstance(one, LLMError.BudgetExceeded) for one in done) == 3
     assert len(model.requests) == 2
+
+
+async def test_what_a_failed_call_gives_back_does_not_pay_for_what_another_overdrew() -> None:
+    model = Slow('["a"]', RuntimeError("down"), '["a"]')
+    asking = asker(model, budget=16)  # 15 are billed, and a prompt is two
+    one, other = await asyncio.gather(ask(asking), ask(asking), return_exceptions=True)
+    assert one == ("a",)
+    assert isinstance(other, LLMError.BudgetExceeded)
+    assert "1 are left" in str(other)
 
 
 async def test_whoever_waits_in_vain_for_other_calls_spends_nothing() -> None:
@@ -420,12 +443,30 @@ def test_rows_that_say_nothing_are_left_out() -> None:
     assert ([entity.content for entity in entities], relations) == ([ENTITY["content"]], ())
 
 
-def test_words_that_a_model_changed_are_found_in_the_sentence_that_shares_half_of_them() -> None:
-    text = "Bring a torch. The boiler, an old one, costs ninety pounds a year."
-    begin = text.index("The boiler")
-    assert place(text, "the old boiler costs ninety pounds") == (begin, len(text))
-    assert place(text, "a new stove in the attic") is None
-    assert place(text, "of the") is None  # no word that is searched for
+TOLD = "Bring a torch. The boiler, an old one, costs ninety pounds a year. Pay Tom's “club” fee. Bring a torch."
+
+
+@pytest.mark.parametrize(
+    ("words", "after", "found"),
+    [
+        ("Bring a torch.", 0, (0, 14)),
+        ("Bring a torch.", 1, (len(TOLD) - 14, len(TOLD))),
+        ("The boiler", 40, (15, 25)),
+        ("the\n BOILER,", 0, (15, 26)),
+        ('tom’s "club" fee', 0, (71, 87)),
+        ("Tom‘s “club” fee", 0, (71, 87)),
+        ("the old boiler costs ninety pounds", 0, (15, 66)),
+        ("Grandpa's boiler costs plenty", 0, (15, 66)),  # half of the words
+        ("Grandpa's boiler costs plenty money", 0, None),
+        ("one torch to bring", 0, (0, 14)),  # the first of two that share as much
+        ("a new stove in the attic", 0, None),
+        ("of the", 0, None),  # no word that is searched for
+    ],
+)
+def test_the_words_of_a_model_are_found_as_written_or_in_the_sentence_that_shares_half_of_them(
+    words: str, after: int, found: tuple[int, int] | None
+) -> None:
+    assert place(TOLD, words, after) == found
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,8 @@ class Budget:
     """What is left of an allowance; a prompt is paid before it is sent, so that concurrent calls do not overspend."""
 
     def __init__(self, allowance: Allowance) -> None:
-        self._tokens_left = allowance.token_budget
-        self._money_left = allowance.money_budget
-        self._price = allowance.price_per_million
+        self._allowance = allowance
+        self._sent = self._got = 0  # tokens, reserved ones included
 
     def reserve(self, tokens: int) -> None:
         """Reserve the cost of a prompt of about so many tokens.
@@ -40,21 +39,22 @@ class Budget:
         Raises:
             LLMError.BudgetExceeded: When not enough is left.
         """
-        if self._tokens_left is not None and tokens > self._tokens_left:
+        most, purse = self._allowance.token_budget, self._allowance.money_budget
+        if most is not None and tokens > (left := most - self._sent - self._got):
             raise LLMError.BudgetExceeded(
-                f"the prompt needs about {tokens} tokens, {self._tokens_left} are left of Config.token_budget"
+                f"the prompt needs about {tokens} tokens, {max(0, left)} are left of Config.token_budget"
             )
         cost = self._cost(tokens, 0)
         # With a price of 0 for input, an exhausted budget must stop calls all the same.
-        if self._money_left is not None and (cost > self._money_left or self._money_left <= 0):
+        if purse is not None and (cost > (money := purse - self._cost(self._sent, self._got)) or money <= 0):
             raise LLMError.BudgetExceeded(
-                f"the prompt costs about {cost:.6f}, {max(0.0, self._money_left):.6f} are left of Config.money_budget"
+                f"the prompt costs about {cost:.6f}, {max(0.0, money):.6f} are left of Config.money_budget"
             )
-        self._take(tokens, 0)
+        self._sent += tokens
 
     def give_back(self, tokens: int) -> None:
         """Return a reservation, when the call failed and will not be billed."""
-        self._take(-tokens, 0)
+        self._sent -= tokens
 
     def settle(self, reserved: int, sent: int, got: int) -> None:
         """Replace a reservation by what the call used.
@@ -64,14 +64,9 @@ class Budget:
             sent: Input tokens used.
             got: Output tokens used.
         """
-        self._take(sent - reserved, got)
-
-    def _take(self, sent: int, got: int) -> None:
-        # Never below 0: a call may use more than was reserved.
-        if self._tokens_left is not None:
-            self._tokens_left = max(0, self._tokens_left - sent - got)
-        if self._money_left is not None:
-            self._money_left -= self._cost(sent, got)
+        self._sent += sent - reserved
+        self._got += got
 
     def _cost(self, sent: int, got: int) -> float:
-        return (sent * self._price[0] + got * self._price[1]) / 1e6
+        price = self._allowance.price_per_million
+        return (sent * price[0] + got * price[1]) / 1e6

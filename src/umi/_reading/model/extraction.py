@@ -272,9 +272,7 @@ def place(text: str, words: str, after: int = 0) -> tuple[int, int] | None:
     for start in (text.find(words, after), text.find(words)):
         if start >= 0:
             return start, start + len(words)
-    loose = loosely(words)
-    for mark, any_of in (("'", "['’‘]"), ("’", "['’‘]"), ('"', '["“”]')):
-        loose = loose.replace(mark, any_of) if any_of not in loose else loose
+    loose = re.sub('["“”]', '["“”]', re.sub("['’‘]", "['’‘]", loosely(words)))
     match = re.search(loose, text, re.IGNORECASE)
     if match is not None:
         return match.span()
