@@ -10,7 +10,7 @@ from reading import FRIDAY, entities, said
 
 from umi._reading.extract import EntityExtractor, extract_rules
 from umi.errors import LLMError
-from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX
+from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX, SHORT_MESSAGE_CHARACTERS_MAX
 from umi.types import Completion, CompletionRequest, Entity, EntityType, Relation
 
 
@@ -53,6 +53,26 @@ def test_what_fills_no_slot_is_one_note_per_run() -> None:
         (EntityType.NOTE, "Bye now. See you."),
     ]
     assert (found[0].name, found[0].slot, found[0].subject) == ("Sam", "", "")
+
+
+WHY = "Why is it that {} are at my gate?"
+
+
+@pytest.mark.parametrize(
+    ("before", "kept"),
+    [
+        ("How are you?", False),
+        ("Hi there, dear Bob! How are you?", False),
+        ("Hi there, Bob!", True),
+        ("Hi there, my dear Bob! How are you?", True),
+        ("So tired. How are you?", True),
+        (WHY.format("g" * (SHORT_MESSAGE_CHARACTERS_MAX - len(WHY) + 2)), False),
+        (WHY.format("g" * (SHORT_MESSAGE_CHARACTERS_MAX - len(WHY) + 3)), True),
+    ],
+)
+def test_beside_a_statement_short_questions_and_greetings_are_no_note(before: str, *, kept: bool) -> None:
+    found = entities(f"{before} Alice works at Acme.")
+    assert [one.content for one in found] == [before] * kept + ["Alice works at Acme."]
 
 
 @pytest.mark.parametrize("text", ["x", "?", "😀", "東京に住んでいます。", "\x01", "a" * 1_000_000, ". " * 1_000, "—"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import pytest
@@ -12,6 +13,7 @@ from umi._reading.short_messages.lexical_cues import asks_to_forget
 from umi._reading.short_messages.question_reader import read as read_question
 from umi._reading.short_messages.reader import read
 from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
+from umi.ports.text_reader import Interpretation, Judged, OpenText
 from umi.providers.local import IDENTITY, LocalEmbedder
 from umi.types import Entity, EntityType
 
@@ -126,6 +128,30 @@ def test_questions_are_judged_with_the_vectors_that_their_head_was_trained_with(
     assert IDENTITY.digest == classifier.EMBEDDER
 
 
+@dataclass(frozen=True)
+class ShortSighted:
+    """A reader that says nothing of the words from a character on."""
+
+    text: OpenText
+    sees: int
+
+    def judge(self, take: Interpretation) -> Judged:
+        judged = self.text.judge(take)
+        return replace(judged, roles=[one for one in judged.roles if one[1] <= self.sees])
+
+    def read(self, text: str, before: str = "") -> ShortSighted:
+        assert READER is not None
+        return replace(self, text=READER.read(text, before))
+
+
+@pytest.mark.parametrize(("sees", "value"), [(38, ["$39"]), (32, [])])
+def test_words_of_which_a_reader_says_nothing_are_no_value(sees: int, value: list[str]) -> None:
+    assert READER is not None
+    text = "For the gym membership I'm paying $39."
+    found = read(text, ME, MARCH, reader=ShortSighted(READER.read(text), sees))
+    assert [one.value for one in found] == value
+
+
 def test_hearsay_names_its_source_and_ends_nothing() -> None:
     (one,) = read("According to Uma my employer is Emberline.", ME, MARCH)
     assert (one.slot, one.value, one.source, one.ended) == ("works_at", "Emberline", "uma", ())
@@ -187,6 +213,15 @@ def test_a_thing_ends_where_its_name_does(question: str, subject: str) -> None:
     asked = read_question(question)
     assert asked is not None
     assert asked.subject == subject
+
+
+@pytest.mark.parametrize(
+    "verb", ["starts", "finishes", "carries", "pays", "started", "raised", "carried", "played", "stopped"]
+)
+def test_a_thing_ends_at_a_verb_in_any_form(verb: str) -> None:
+    asked = read_question(f"On which day is it that the book club {verb} songs?")
+    assert asked is not None
+    assert asked.subject == "book club"
 
 
 @pytest.mark.parametrize("question", ["Who plays the cello?", "When did we visit the museum?"])

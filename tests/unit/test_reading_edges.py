@@ -72,6 +72,8 @@ READ: dict[str, Claims] = {
     "I drink coffee instead of tea.": [("sam", "prefers:drink", "coffee")],
     "I had bought three bikes.": [],
     "The price of the choir is $20.": [("choir", "costs", "$20")],
+    "The door of the garage is closed.": [("door of the garage", "status", "closed")],
+    "Hi Bob, the lid of the Blue Box is open.": [("lid of the blue box", "status", "open")],
     "The phone number of Acme is 12345.": [("acme", "phone", "12345")],
     "The number of outcomes is 5.": [],
     "I retired from Acme to write.": [("sam", "works_at", "not Acme")],

@@ -316,6 +316,10 @@ async def test_what_is_told_again_is_offered_among_much_that_resembles(tmp_path:
         ("I've been sober for a month.", Kind.COUNT, 1, "month"),
         ("I've spent 5-6 hours on the sculpture.", Kind.COUNT, 6, "hour"),
         ("I own one camera.", Kind.COUNT, 1, "camera"),
+        ("I own a couple of bikes.", Kind.COUNT, 2, ""),
+        ("I own a dozen mugs.", Kind.COUNT, 12, "mug"),
+        ("I own a hundred mugs.", Kind.COUNT, 100, "mug"),
+        ("I own three hundred mugs.", Kind.COUNT, 300, "mug"),
         ("I have 84 thousand followers.", Kind.COUNT, 84_000, "follow"),
         ("I have 10k followers.", Kind.COUNT, 10_000, "follow"),
         ("I ran my second marathon.", Kind.COUNT, 2, "marathon"),
@@ -335,6 +339,20 @@ async def test_what_is_told_again_is_offered_among_much_that_resembles(tmp_path:
 def test_values(text: str, kind: Kind, number: float, unit: str) -> None:
     (found,) = mentions(text)
     assert (found.amount.kind, found.amount.number, found.amount.unit) == (kind, number, unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("My dentist is Dr. Anna Bea Moss.", "Dr. Anna Bea Moss"),
+        ("My dentist is Anna of Moss.", "Anna"),
+        ("My phone is a Pixel 6 Pro.", "Pixel 6 Pro"),
+        ("My phone is a Pixel 6.", "Pixel 6"),
+        ("My phone is the iPhone, 12 of them.", "iPhone"),
+    ],
+)
+def test_a_name_ends_with_its_last_capital_or_number(text: str, name: str) -> None:
+    assert mentions(text)[0].text == name
 
 
 @pytest.mark.parametrize(
@@ -389,6 +407,44 @@ def test_whose_a_value_is_and_of_when(text: str, whose: str, names: set[str], da
 def test_words_far_from_a_value_and_of_another_clause_do_not_tell_of_it(text: str, *, is_told: bool) -> None:
     (found,) = mentions(text)
     assert ("tidi" in found.terms) is is_told
+
+
+@pytest.mark.parametrize(
+    ("text", "sign", "is_there"),
+    [
+        ("I want with every bone of my old and tired body to one day own 12 geese.", "plan", True),
+        ("I own 12 geese of the kind that people want.", "plan", False),
+        ("We had it at our big old place 12 geese.", "then", True),
+        ("We had it at our very big old place 12 geese.", "then", False),
+        ("We own 12 previously grey geese.", "then", True),
+        ("We own 12 grey geese, previously grey.", "then", False),
+        ("Now it is the very big pond by my house that has 12 geese.", "now", False),
+        ("Now the very big pond by my house has 12 geese.", "now", True),
+        ("My geese are 12 by the pond here now.", "now", True),
+        ("Are my geese 12?", "asks", True),
+        ("My geese are 12.", "asks", False),
+    ],
+)
+def test_each_sign_counts_where_it_means_something(text: str, sign: str, *, is_there: bool) -> None:
+    (found,) = mentions(text)
+    assert (sign in found.signs) is is_there
+
+
+@pytest.mark.parametrize(
+    ("text", "per"),
+    [
+        ("I pay $40 a month.", "month"),
+        ("I pay $40 per lesson", "lesson"),
+        ("I pay $40 each and every week.", "week"),
+        ("I pay $40 for the big old gym a month.", ""),
+        ("I pay $40 for the old gym a month.", "month"),
+        ("I pay $40 for the gym annually.", "year"),
+        ("I pay $40 a pair.", ""),
+        ("I pay $40 a", ""),
+    ],
+)
+def test_the_period_of_a_price_is_near_behind_it(text: str, per: str) -> None:
+    assert [one.per for one in mentions(text)] == [per]
 
 
 def test_the_judge_is_sure_of_nothing_it_cannot_compare() -> None:
