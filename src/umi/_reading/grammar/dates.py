@@ -93,8 +93,8 @@ class DateSpan:
     start: datetime
     end: datetime
     span: tuple[int, int]
-    lead: str = ""
-    clock: bool = False
+    lead: str
+    clock: bool
 
     @property
     def since(self) -> bool:

@@ -118,10 +118,10 @@ class Rule:
     confidence: float
     who: frozenset[Kind]
     pattern: re.Pattern[str]
-    be: bool = False
-    passive: bool = False
-    negative: bool = False
-    have: bool = False
+    be: bool
+    passive: bool
+    negative: bool
+    have: bool
 
 
 THINGS: Final = frozenset({Kind.THING, Kind.PERSON, Kind.PRONOUN})

@@ -72,15 +72,15 @@ class Statement:
     value: str
     entity_type: EntityType
     span: tuple[int, int]
-    negated: bool = False
-    confidence: float = 0.9
-    ended: tuple[str, ...] = ()
-    cues: tuple[str, ...] = ()
-    dates: tuple[DateSpan, ...] = ()
-    valid_from: datetime | None = None
-    aliases: tuple[tuple[str, str], ...] = ()
-    owner: str = ""
-    noun: str = ""
+    negated: bool
+    confidence: float
+    ended: tuple[str, ...]
+    cues: tuple[str, ...]
+    dates: tuple[DateSpan, ...]
+    valid_from: datetime | None
+    aliases: tuple[tuple[str, str], ...]
+    owner: str
+    noun: str
 
     @property
     def single(self) -> bool:
@@ -105,7 +105,7 @@ def read_statements(
 
 
 def iter_statements(
-    text: str, *, speaker: str | None, role: str = "user", at: datetime, subject: str | None = None
+    text: str, *, speaker: str | None, role: str, at: datetime, subject: str | None = None
 ) -> Iterator[Statement]:
     """As `read_statements`, but sentence by sentence, so that a caller can stop early."""
     name = speaker or role

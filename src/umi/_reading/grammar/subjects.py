@@ -128,10 +128,10 @@ def subject_key(name: str) -> str:
     return key
 
 
-def proper_run(tokens: Tokens, index: int, *, limit: int = _NAME_WORDS_MAX, stops: frozenset[str] = NAME_STOPS) -> int:
+def proper_run(tokens: Tokens, index: int) -> int:
     """The end of the run of capitalised words that begins at `index`; `index` itself when there is none."""
     end = index
-    while end < len(tokens) and end - index < limit and tokens.capital(end) and tokens.at(end) not in stops:
+    while end - index < _NAME_WORDS_MAX and tokens.capital(end) and tokens.at(end) not in NAME_STOPS:
         end += 1
         if tokens.at(end) == "." and tokens.at(end - 1) in _HONORIFIC_WORDS | {"st"} and tokens.capital(end + 1):
             end += 1
@@ -195,8 +195,6 @@ def parse_subject(
         verbs: Words that can begin a predicate.
     """
     low = tokens.at(index)
-    if not low:
-        return None
     # Closed classes first; a proper name or item is what remains.
     if low in {"i", "we", "my", "our"}:
         return _first_person(text, tokens, index, speaker, verbs)
@@ -206,7 +204,7 @@ def parse_subject(
         return _possessed(text, tokens, index + 1, ("", ""), verbs, pronoun=low)
     if low in {"one", "both"} or (low == "the" and tokens.at(index + 1) in {"other", "others"}):
         return _member(tokens, index)
-    if low in {"the", "this", "our"}:
+    if low in {"the", "this"}:
         return _described(text, tokens, index, verbs)
     return _named(text, tokens, index, verbs) or _item(text, tokens, index, verbs)
 
@@ -392,7 +390,7 @@ def _may_possess(tokens: Tokens, index: int, verbs: frozenset[str]) -> bool:
     following = noun_run(tokens, index, verbs)
     after = tokens.at(following)
     used = after == "used" and tokens.at(following + 1) == "to"
-    return bool(after) and (used or after in AUXILIARIES or after in verbs or after in ADVERBS or after in {"'s", "of"})
+    return used or after in AUXILIARIES or after in verbs or after in ADVERBS or after in {"'s", "of"}
 
 
 def _item(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> Subject | None:

@@ -63,11 +63,10 @@ class Asker:
         allowance: Limits of one call and of all together.
     """
 
-    def __init__(self, llm: LLMProvider, clock: Clock, entropy: Entropy, allowance: Allowance | None = None) -> None:
+    def __init__(self, llm: LLMProvider, clock: Clock, entropy: Entropy, allowance: Allowance) -> None:
         self._llm = llm
         self._clock = clock
         self._entropy = entropy
-        allowance = allowance or Allowance(limits.LLM_CALL_TIMEOUT_S)
         self._call_timeout_s = allowance.call_timeout_s
         self._budget = Budget(allowance)
         self._places = asyncio.Semaphore(limits.LLM_CONCURRENT_CALLS_COUNT_MAX)  # limits concurrent calls

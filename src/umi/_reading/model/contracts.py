@@ -109,11 +109,11 @@ class ExtractedEntity:
     entity_type: EntityType
     content: str
     confidence: float
-    also: tuple[str, ...] = ()
-    mode: Mode = Mode.ASSERTED
-    said_by: str = ""
-    valid_from: datetime | None = None
-    valid_until: datetime | None = None
+    also: tuple[str, ...]
+    mode: Mode
+    said_by: str
+    valid_from: datetime | None
+    valid_until: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ class NamedRelation:
     evolution_type: EvolutionType
     reason: str
     confidence: float
-    nature: Nature = Nature.NONE
-    part: str = ""
+    nature: Nature
+    part: str
 
 
 def read_extraction(answer: str) -> tuple[tuple[ExtractedEntity, ...], tuple[Relation, ...]]:

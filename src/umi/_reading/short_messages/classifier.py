@@ -142,7 +142,7 @@ class _Head:
     hashed: npt.NDArray[np.int8]
     scale: float
     bias: Floats
-    dense: Floats | None = None
+    dense: Floats | None
 
     def judge(self, features: Sequence[int], vector: Vector | None) -> Floats:
         """The probability of each class."""

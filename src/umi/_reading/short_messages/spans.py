@@ -147,10 +147,9 @@ def _choices(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _things(text: str, tokens: Tokens, verbs: frozenset[str]) -> Iterator[Span]:
     """Noun phrases after "the" and "our"."""
-    index = 0
-    while index < len(tokens):
-        if tokens.at(index) not in {"the", "our"}:
-            index += 1
+    done = 0
+    for index, low in enumerate(tokens.low):
+        if index < done or low not in {"the", "our"}:
             continue
         end = _run(tokens, index + 1, verbs)
         if tokens.at(index + 1) == "wrong":  # "the wrong time zone bug" is a thing, "the wrong price" is not
@@ -158,12 +157,10 @@ def _things(text: str, tokens: Tokens, verbs: frozenset[str]) -> Iterator[Span]:
             end = end if end > index + 3 and tokens.at(end - 1) not in word_classes.FACT_NOUNS else index + 1
         spoken = any(tokens.at(place) in LANGUAGES for place in range(index + 1, end))
         if end == index + 1 or spoken:
-            index += 1
             continue
         # "the new price" names a kind of fact and no thing; "the price of the choir" goes on to the thing.
         plain = all(tokens.at(place) in _PLAIN for place in range(index + 1, end - 1))
         if tokens.at(end - 1) in word_classes.FACT_NOUNS and (plain or tokens.at(end) in {"of", "for"}):
-            index = end
             continue
         if tokens.at(end) == "of" and tokens.at(end + 1) in {"the", "our"}:
             inner = _run(tokens, end + 2, verbs)
@@ -176,7 +173,7 @@ def _things(text: str, tokens: Tokens, verbs: frozenset[str]) -> Iterator[Span]:
         key = value_key(name) if sort is Sort.NAME else subject_key(name)
         first = tokens.start[index + _is_ours(tokens, index)]
         yield Span(sort, text[first : tokens.end[end - 1]], key, first, tokens.end[end - 1])
-        index = end
+        done = end
 
 
 def _before_verb(tokens: Tokens, index: int, end: int, *, asking: bool) -> int:
