@@ -238,7 +238,7 @@ REPEATED: Final[tuple[Mutation, ...]] = (
         "one-place-for-a-phrase",
         "A phrase that a model reads twice in one message is found twice in one place.",
         "umi._reading.model.extraction.statements",
-        partial(edited, extraction, "statements", "after = span[1] if", "after = span[0] if"),
+        partial(edited, extraction, "statements", "max(after, span[1])", "max(after, span[0])"),
     ),
     Mutation(
         "the-second-subject-is-dropped",

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final
 
 from umi._core.text import STOP_WORDS, analyse
@@ -116,9 +117,13 @@ _NTH: Final = {
     )
 }
 # Rates are compared as times a year.
-_TIMES_A_YEAR: Final = {"day": 365.0, "night": 365.0, "evening": 365.0, "morning": 365.0, "workday": 260.0, "week": 52.0, "month": 12.0, "year": 1.0}  # fmt: skip
+_TIMES_A_YEAR: Final = {
+    **dict.fromkeys(words("day night evening morning"), 365.0),
+    "workday": 260.0, "week": 52.0, "month": 12.0, "year": 1.0,
+}  # fmt: skip
 _OFTEN: Final = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
-_SCALE: Final = {"k": 1e3, "thousand": 1e3, "grand": 1e3, "m": 1e6, "million": 1e6, "hundred": 1e2}
+_SCALE: Final = {"thousand": 1e3, "grand": 1e3, "million": 1e6, "hundred": 1e2}
+_STUCK_SCALE: Final = _SCALE | {"k": 1e3, "m": 1e6}  # apart from its number, "m" is a unit: "5 m"
 # Units under one name each.
 _UNITS: Final = {
     "sec": "second", "min": "minute", "hr": "hour", "yr": "year", "wk": "week", "mo": "month", "kilo": "kg", "kilos": "kg", "kilogram": "kg", "kilometre": "km",
@@ -193,8 +198,9 @@ def _numeric(tokens: list[Token], place: int) -> Amount | None:
     often = _rate(tokens, place)
     if often is not None:
         return often
-    if token.low in WEEKDAYS or (token.low.rstrip("s") in WEEKDAYS and len(token.low) > 4):
-        return Amount(Kind.DAY, singular(token.low), 0.0, "weekday", (), place, place)
+    day = token.low.removesuffix("s")
+    if day in WEEKDAYS:
+        return Amount(Kind.DAY, day, 0.0, "weekday", (), place, place)
     number, last = _number(tokens, place)
     if not number or _is_change(tokens, place) or _is_listed(tokens, place, last):
         return None
@@ -213,7 +219,7 @@ def _written(token: Token, place: int) -> Amount:
     if token.sort == "clock":
         hours, _, rest = token.low.partition(":")
         first = _value(hours)
-        number = first * 60 + (_value(rest[:2]) if rest else 0.0)
+        number = first * 60 + _value(rest)
         late = "p" in token.low and first != 12
         return Amount(Kind.CLOCK, token.low, number + (720 if late else 0), "clock", (), place, place)
     return Amount(
@@ -234,7 +240,7 @@ def _value(text: str) -> float:
         return 0.0
     number = float(found.group().replace(",", ""))
     tail = text[found.end() :].strip()
-    return number * _SCALE.get(tail, 1.0)
+    return number * _STUCK_SCALE.get(tail, 1.0)
 
 
 def _rate(tokens: list[Token], place: int) -> Amount | None:
@@ -242,8 +248,8 @@ def _rate(tokens: list[Token], place: int) -> Amount | None:
     low = tokens[place].low
     if low in _OFTEN:
         often, step = _OFTEN[low], place + 1
-    elif _low(tokens, place + 1) == "times" and _plain_number(tokens[place]) is not None:
-        often, step = _plain_number(tokens[place]) or 0.0, place + 2
+    elif _low(tokens, place + 1) == "times" and (count := _plain_number(tokens[place])) is not None:
+        often, step = count, place + 2
     elif low == "every":
         gap, step = _gap(tokens, place + 1)
         unit = singular(_low(tokens, step))
@@ -300,7 +306,7 @@ def _number(tokens: list[Token], place: int) -> tuple[float | None, int]:
     number = _plain_number(token)
     if number is None or _is_year(token) or (token.low == "one" and not _is_one(tokens, place)):
         return None, place
-    scale = _SCALE.get(_low(tokens, place + 1), 0.0) if _low(tokens, place + 1) not in {"k", "m"} else 0.0
+    scale = _SCALE.get(_low(tokens, place + 1))
     return (number * scale, place + 1) if scale else (number, place)
 
 
@@ -386,8 +392,7 @@ def _is_stretch(tokens: list[Token], first: int, unit: str) -> bool:
 
 def _run(tokens: list[Token], place: int) -> tuple[list[str], int]:
     """The words behind a number that may name what is counted, at most four, and the last token of them."""
-    if _low(tokens, place) == "of" and _low(tokens, place + 1) in _BETWEEN - {"of"} | {"them"}:
-        place += 1
+    if _low(tokens, place) == "of" and _low(tokens, place + 1) in _BETWEEN:
         while _low(tokens, place) in _BETWEEN or (place < len(tokens) and _plain_number(tokens[place]) is not None):
             place += 1
     run: list[str] = []
@@ -474,8 +479,7 @@ def _is_kept(tokens: list[Token], place: int) -> bool:
     """Whether the words before say that something is kept, lives or lies there."""
     if _low(tokens, place - 1) in _LYING:
         return True
-    for back in range(max(0, place - 7), place - 1):
-        if tokens[back].low in _KEEPING and _low(tokens, back + 1) in _OWN:
-            return True
+    if any(one.low in _KEEPING and what.low in _OWN for one, what in pairwise(tokens[max(0, place - 7) : place])):
+        return True
     there = _low(tokens, place - 1)
     return tokens[place].low in {"in", "under", "behind"} and (there in {"is", "are"} or there.endswith("'s"))

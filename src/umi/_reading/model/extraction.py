@@ -241,7 +241,7 @@ def statements(snapshot: Snapshot, episode: Episode, named: Sequence[ExtractedEn
             continue  # invented: the text has no such words
         # Statements usually come in the order of the text, so a phrase that occurs twice is looked for behind the last
         # one.
-        after = span[1] if span[0] >= after else after
+        after = max(after, span[1])
         entity = _statement(snapshot, episode, one, span)
         by_span[span] = entity if span not in by_span else _joined(by_span[span], entity)
     if not by_span:
