@@ -128,6 +128,18 @@ async def test_what_it_closed_holds_again(words: umi.Memory) -> None:
     assert (explained.state, explained.entity.valid_to, explained.evolutions) == (HitState.CURRENT, None, ())
 
 
+async def test_what_updated_it_is_read_as_if_it_had_never_been_said() -> None:
+    later = "Typo above. I meant $45 for the gym membership."
+    async with umi.Memory.open("dict:") as memory:
+        told = await memory.remember("The gym membership costs $39.")
+        await memory.remember(later)
+        await memory.forget(told.episode_ids[0])
+        (left,) = [step.entity for step in (await memory.list()).items]
+    assert (left.content, left.slot, left.value) == (later, "costs", "$45")
+    assert left.notes is not None
+    assert left.notes.ended == ()
+
+
 async def test_the_middle_of_a_chain_brings_no_old_value_back(words: umi.Memory, tmp_path: Path) -> None:
     first = await words.remember("Alice works at Acme.", at=day("2026-01-01"))
     middle = await words.remember("Alice now works at Globex.", at=day("2026-02-01"))

@@ -54,6 +54,8 @@ READER = LocalEmbedder().reader
         ("If anybody asks, teal is my favourite colour.", "user", "favourite_colour", "teal"),
         ("Priya can hold a conversation in Korean.", "priya", "speaks", "Korean"),
         ("We rely on Redis in the website.", "website", "uses", "Redis"),
+        ("Priya told me that Noor works at Nordlicht.", "noor", "works_at", "Nordlicht"),
+        ("Unlike the phone plan, the gym membership costs $45.", "gym membership", "costs", "$45"),
     ],
 )
 def test_what_is_stated(text: str, subject: str, slot: str, value: str) -> None:
@@ -206,6 +208,9 @@ def test_questions_for_one_fact(question: str, subject: str, slot: str, month: i
     [
         ("Before I page anyone: what does the port of the billing API stand at?", "port of the billing api"),
         ("Whos on the slow search atm", "slow search"),
+        ("When does the book club Bruno runs start?", "book club"),
+        ("Back in May, what did the choir fee stand at?", "choir fee"),
+        ("Back in May, when did the party take place?", "party"),
         ("I forgot the figure for the choir fee, what was the latest?", "choir fee"),
     ],
 )
