@@ -248,26 +248,26 @@ def _rate(tokens: list[Token], place: int) -> Amount | None:
     low = tokens[place].low
     if low in _OFTEN:
         often, step = _OFTEN[low], place + 1
-    elif _low(tokens, place + 1) == "times" and (count := _plain_number(tokens[place])) is not None:
+    elif low_at(tokens, place + 1) == "times" and (count := _plain_number(tokens[place])) is not None:
         often, step = count, place + 2
     elif low == "every":
         gap, step = _gap(tokens, place + 1)
-        unit = singular(_low(tokens, step))
+        unit = singular(low_at(tokens, step))
         # "every day" has no number that could change.
         if gap == 1.0 or unit not in _TIMES_A_YEAR:
             return None
         return _often(_TIMES_A_YEAR[unit] / gap, place, step)
     else:
         return None
-    unit = singular(_low(tokens, step + 1))
-    if _low(tokens, step) not in PER or unit not in _TIMES_A_YEAR:
+    unit = singular(low_at(tokens, step + 1))
+    if low_at(tokens, step) not in PER or unit not in _TIMES_A_YEAR:
         return None
     return _often(often * _TIMES_A_YEAR[unit], place, step + 1)
 
 
 def _gap(tokens: list[Token], place: int) -> tuple[float, int]:
     """Every how many: "other" is every second; and the next token."""
-    if _low(tokens, place) == "other":
+    if low_at(tokens, place) == "other":
         return 2.0, place + 1
     number = _plain_number(tokens[place]) if place < len(tokens) else None
     return (number, place + 1) if number else (1.0, place)
@@ -277,7 +277,8 @@ def _often(number: float, first: int, last: int) -> Amount:
     return Amount(Kind.RATE, f"{number:g}", number, "rate", (), first, last)
 
 
-def _low(tokens: list[Token], place: int) -> str:
+def low_at(tokens: list[Token], place: int) -> str:
+    """The folded token at `place`, or "" outside the sentence."""
     return tokens[place].low if 0 <= place < len(tokens) else ""
 
 
@@ -297,22 +298,24 @@ def _number(tokens: list[Token], place: int) -> tuple[float | None, int]:
     if token.sort == "nth":
         return _value(token.low), place
     # "second" may be a unit of time.
-    if token.low in _NTH and (token.low != "second" or _low(tokens, place - 1) in {"my", "our", "a", "the"}):
+    if token.low in _NTH and (token.low != "second" or low_at(tokens, place - 1) in {"my", "our", "a", "the"}):
         return float(_NTH[token.low]), place
     if token.low in {"a", "an"}:
-        known = _SOME.get(_low(tokens, place + 1))
-        lasts = _low(tokens, place + 1) in TIME_UNITS and _low(tokens, place - 1) in _BEFORE_A
+        known = _SOME.get(low_at(tokens, place + 1))
+        lasts = low_at(tokens, place + 1) in TIME_UNITS and low_at(tokens, place - 1) in _BEFORE_A
         return (known, place + 1) if known else (1.0 if lasts else None, place)
     number = _plain_number(token)
     if number is None or _is_year(token) or (token.low == "one" and not _is_one(tokens, place)):
         return None, place
-    scale = _SCALE.get(_low(tokens, place + 1))
+    scale = _SCALE.get(low_at(tokens, place + 1))
     return (number * scale, place + 1) if scale else (number, place)
 
 
 def _is_change(tokens: list[Token], place: int) -> bool:
     """Whether an amount says by how much something changes: "by 20%", "adds about 10 minutes"."""
-    return _low(tokens, place - 1) in {"by", "extra"} or any(_low(tokens, place - back) in _CHANGING for back in (1, 2))
+    return low_at(tokens, place - 1) in {"by", "extra"} or any(
+        low_at(tokens, place - back) in _CHANGING for back in (1, 2)
+    )
 
 
 def _is_listed(tokens: list[Token], first: int, last: int) -> bool:
@@ -327,7 +330,7 @@ def _is_listed(tokens: list[Token], first: int, last: int) -> bool:
 
 def _is_one(tokens: list[Token], place: int) -> bool:
     """Whether "one" counts what follows: not in "one of", "one day"."""
-    following = singular(_low(tokens, place + 1))
+    following = singular(low_at(tokens, place + 1))
     return following not in STOP_WORDS and following not in _NOT_COUNTED and following.isalpha()
 
 
@@ -339,8 +342,8 @@ def _is_year(token: Token) -> bool:
 def _counted(tokens: list[Token], first: int, last: int, number: float, *, nth: bool) -> Amount | None:
     """The count that a number begins; None where it counts nothing ("5B", "two more", "Pixel 6", "in two weeks")."""
     stuck = _stuck(tokens[last])
-    before = singular(_low(tokens, first - 1))
-    if (stuck and stuck not in _STUCK) or _is_race(tokens, first, before) or _low(tokens, last + 1) in _RELATIVE:
+    before = singular(low_at(tokens, first - 1))
+    if (stuck and stuck not in _STUCK) or _is_race(tokens, first, before) or low_at(tokens, last + 1) in _RELATIVE:
         return None
     if stuck not in {"", "k"}:
         return Amount(Kind.COUNT, f"{number:g}", number, _UNITS.get(singular(stuck), singular(stuck)), (), first, last)
@@ -358,7 +361,7 @@ def _of_head(tokens: list[Token], first: int, last: int, run: list[str], number:
     """The count of what the last word of `run` names."""
     noun = singular(run[-1])
     unit = _UNITS.get(noun, noun if noun in TIME_UNITS else stem(run[-1]))
-    apart = _low(tokens, last + 1) in _FROM_NOW or _is_stretch(tokens, first, unit)
+    apart = low_at(tokens, last + 1) in _FROM_NOW or _is_stretch(tokens, first, unit)
     if unit in TIME_UNITS and apart:
         return None
     kind = Kind.MONEY if unit == "money" else Kind.COUNT
@@ -381,7 +384,7 @@ def _is_race(tokens: list[Token], first: int, before: str) -> bool:
 
 def _is_stretch(tokens: list[Token], first: int, unit: str) -> bool:
     """Whether a length of time says when, not how long: "in two weeks", "the last three days"."""
-    before, earlier = _low(tokens, first - 1), _low(tokens, first - 2)
+    before, earlier = low_at(tokens, first - 1), low_at(tokens, first - 2)
     if before in {"last", "past", "next", "first"}:
         return earlier in STOP_WORDS
     # "put in 20 hours": hours of work.
@@ -392,8 +395,8 @@ def _is_stretch(tokens: list[Token], first: int, unit: str) -> bool:
 
 def _run(tokens: list[Token], place: int) -> tuple[list[str], int]:
     """The words behind a number that may name what is counted, at most four, and the last token of them."""
-    if _low(tokens, place) == "of" and _low(tokens, place + 1) in _BETWEEN:
-        while _low(tokens, place) in _BETWEEN or (place < len(tokens) and _plain_number(tokens[place]) is not None):
+    if low_at(tokens, place) == "of" and low_at(tokens, place + 1) in _BETWEEN:
+        while low_at(tokens, place) in _BETWEEN or (place < len(tokens) and _plain_number(tokens[place]) is not None):
             place += 1
     run: list[str] = []
     while place < len(tokens) and len(run) < 4 and tokens[place].sort == "word":
@@ -436,14 +439,14 @@ def _named(tokens: list[Token], place: int) -> Amount | None:
 
 def _names_something(tokens: list[Token], first: int, last: int) -> bool:
     """Whether a name is what something of one's own is: "my dentist is ...", "I use ...", "... is my dentist"."""
-    start = first - 1 if _low(tokens, first - 1) in {"a", "an", "the"} else first
-    before, around = _low(tokens, start - 1), {_low(tokens, place) for place in range(max(0, start - 6), start)}
+    start = first - 1 if low_at(tokens, first - 1) in {"a", "an", "the"} else first
+    before, around = low_at(tokens, start - 1), {low_at(tokens, place) for place in range(max(0, start - 6), start)}
     if before in {"is", "are", "to"} or before.endswith("'s"):
         return bool(around & {"my", "our"}) or before.endswith("'s")
     if before in {"use", "using", "see"}:
         return bool(around & {"i", "i'm", "we", "we're"}) and not around & {"to", "by"}
-    return _low(tokens, last + 1) in {"is", "are"} and bool(
-        {_low(tokens, at) for at in range(last + 2, last + 4)} & {"my", "our"}
+    return low_at(tokens, last + 1) in {"is", "are"} and bool(
+        {low_at(tokens, at) for at in range(last + 2, last + 4)} & {"my", "our"}
     )
 
 
@@ -457,12 +460,12 @@ def _is_name(tokens: list[Token], place: int) -> bool:
     if not token.word[:1].isupper():
         return token.word[:1].islower() and token.word[1:2].isupper()  # "iPhone"
     opens = place == 0 or tokens[place - 1].sort == "end"
-    return not opens or _low(tokens, place + 1) in {"is", "isn't", "&"} or token.low.endswith("'s")
+    return not opens or low_at(tokens, place + 1) in {"is", "isn't", "&"} or token.low.endswith("'s")
 
 
 def _placed(tokens: list[Token], place: int) -> Amount | None:
     """A place where something is kept: "under the bed" in "I keep them under the bed"."""
-    if tokens[place].low not in _IN or not _is_kept(tokens, place) or _low(tokens, place + 1).rstrip("s") in WEEKDAYS:
+    if tokens[place].low not in _IN or not _is_kept(tokens, place) or low_at(tokens, place + 1).rstrip("s") in WEEKDAYS:
         return None
     last = place + 1
     found: list[str] = []
@@ -477,9 +480,9 @@ def _placed(tokens: list[Token], place: int) -> Amount | None:
 
 def _is_kept(tokens: list[Token], place: int) -> bool:
     """Whether the words before say that something is kept, lives or lies there."""
-    if _low(tokens, place - 1) in _LYING:
+    if low_at(tokens, place - 1) in _LYING:
         return True
     if any(one.low in _KEEPING and what.low in _OWN for one, what in pairwise(tokens[max(0, place - 7) : place])):
         return True
-    there = _low(tokens, place - 1)
+    there = low_at(tokens, place - 1)
     return tokens[place].low in {"in", "under", "behind"} and (there in {"is", "are"} or there.endswith("'s"))

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 from umi._core.text import analyse
-from umi._reading.amounts import PER, TIME_UNITS, Amount, Kind, Token, amounts, stem, tokens_of
+from umi._reading.amounts import PER, TIME_UNITS, Amount, Kind, Token, amounts, low_at, stem, tokens_of
 from umi._reading.grammar.lexicon import KIN, MONTHS, WEEKDAYS, words
 from umi._reading.grammar.tokens import sentences
 from umi._reading.grammar.values import singular
@@ -133,20 +133,17 @@ def mentions(content: str) -> tuple[ValueMention, ...]:
 
     Cached, because a message is compared with many others; `cache_clear` empties it.
     """
-    found: list[ValueMention] = []
     text = content[:RETOLD_CHARACTERS_MAX]
-    for start, end in sentences(text):
-        if (
-            end - start > RETOLD_SENTENCE_CHARACTERS_MAX
-            or _CODE.search(text, start, end)
-            or _EXERCISE.search(text, start, end)
-            or not _HAS_VALUE.search(text, start, end)
-        ):
-            continue
-        found += _of_sentence(text, start, end)
-        if len(found) >= RETOLD_TELLINGS_COUNT_MAX:
-            break
-    return tuple(found[:RETOLD_TELLINGS_COUNT_MAX])
+    told = (
+        one
+        for start, end in sentences(text)
+        if end - start <= RETOLD_SENTENCE_CHARACTERS_MAX
+        and not _CODE.search(text, start, end)
+        and not _EXERCISE.search(text, start, end)
+        and _HAS_VALUE.search(text, start, end)
+        for one in _of_sentence(text, start, end)
+    )
+    return tuple(islice(told, RETOLD_TELLINGS_COUNT_MAX))
 
 
 def _of_sentence(text: str, start: int, end: int) -> Iterator[ValueMention]:
@@ -208,11 +205,9 @@ def _window(tokens: list[Token], amount: Amount) -> tuple[int, int]:
 
 def _is_left(tokens: list[Token], amount: Amount) -> bool:
     """Whether a value is the one left behind, or part of another: "from 420 to 540", "4 years and 3 months"."""
-    before, after = tokens[max(0, amount.first - 3) : amount.first], tokens[amount.last + 1 : amount.last + 2]
-    if before and after and before[-1].low == "from" and after[0].low == "to":
-        return True
-    joined = len(before) == 3 and before[-1].low == "and" and amount.unit in TIME_UNITS
-    return joined and singular(before[1].low) in TIME_UNITS
+    before, after = low_at(tokens, amount.first - 1), low_at(tokens, amount.last + 1)
+    joined = before == "and" and amount.unit in TIME_UNITS
+    return (before == "from" and after == "to") or (joined and singular(low_at(tokens, amount.first - 2)) in TIME_UNITS)
 
 
 def _leans(tokens: list[Token], first: int, amount: Amount) -> bool:
@@ -257,8 +252,7 @@ def _breaks(tokens: list[Token], place: int) -> bool:
     token = tokens[place]
     if token.sort == "end" or token.low in _BREAKS:
         return True
-    following = tokens[place + 1].low if place + 1 < len(tokens) else ""
-    return token.low in {"and", "so"} and following in _AND
+    return token.low in {"and", "so"} and low_at(tokens, place + 1) in _AND
 
 
 def _context(tokens: list[Token], first: int, last: int, amount: Amount) -> tuple[dict[str, float], dict[str, str]]:

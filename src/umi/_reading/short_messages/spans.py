@@ -120,21 +120,16 @@ def _choices(text: str, start: int, end: int) -> Iterator[Span]:
     """Spans like "my favourite café": the adjective and its noun, without what follows."""
     for match in word_classes.CHOICE.finditer(text, start, end):
         words: list[str] = []
-        for word in match.group(3).split():
-            low = word.lower()
-            if (
-                (words and word[0].isupper())
-                or low in word_classes.NOUN_BREAKS
-                or low in word_classes.INFLECTED
-                or low == "s"
-            ):
+        stop = match.start(3)
+        for word in _WORD.finditer(text, *match.span(3)):
+            low = word.group().lower()
+            capital = bool(words) and word.group()[0].isupper()
+            if capital or low in word_classes.NOUN_BREAKS or low in word_classes.INFLECTED or low == "s":
                 break
             words.append(low)
-            if not text[match.start(3) :].lower().startswith(" ".join(words) + " "):
-                break
+            stop = word.end()
         if words:
             noun = " ".join(words)
-            stop = match.start(3) + len(noun)
             kind = match.group(2).lower().replace("favorite", "favourite")
             yield Span(
                 Sort.CHOICE,
@@ -242,8 +237,8 @@ def _names(text: str, tokens: Tokens) -> Iterator[Span]:
             continue
         end = index + 1
         while end < len(tokens):
-            joined = tokens.at(end) in {"&", "of", "le", "de", "and"} and tokens.capital(end + 1)
-            if joined and tokens.at(end) in {"&", "le", "de"} and tokens.at(end + 1) not in word_classes.COMMON:
+            joined = tokens.at(end) in {"&", "le", "de"} and tokens.capital(end + 1)
+            if joined and tokens.at(end + 1) not in word_classes.COMMON:
                 end += 2
                 continue
             if not tokens.capital(end) or tokens.at(end) in NAME_STOPS or not tokens.word[end][0].isalpha():
@@ -290,6 +285,7 @@ _PLAIN: Final = frozenset(
 )
 # Participles that end a noun phrase: "the offsite coming up on 12 June".
 _DOING: Final = frozenset({"coming", "going", "happening", "costing", "taking", "belonging"})
+_WORD: Final = re.compile(r"[\w-]+")
 _NOUN_LEAST: Final = 2  # the article and a noun
 _NOUNS_IN_ED: Final = frozenset({"bed", "feed", "seed", "speed", "shed", "breed", "newsfeed", "led"})
 _LETTERED: Final = re.compile(r"[a-z]-[a-z]+")  # "T-shirts" is no name
