@@ -98,7 +98,6 @@ class Mentions:
                 and key not in CALENDAR
                 and key not in self._people
                 and key not in self._things
-                and key != "i"
             ):
                 self._others[key] = None
             index = end
@@ -115,12 +114,11 @@ class Mentions:
             return None
         people = [subject for subject in self._people.values() if _agrees(subject, pronoun)]
         if pronoun == "they":
-            everyone = [*people, *self._things.values()]
-            return everyone[0] if len(everyone) == 1 and everyone[0].kind is not Kind.THING else None
+            return people[0] if len(people) == 1 and not self._things else None
         return people[0] if len(people) == 1 and self._recent(people[0], 3) else None
 
     def _recent(self, subject: Subject, sentences: int) -> bool:
-        return self._sentence - self._heard.get(subject.key, -sentences - 1) <= sentences
+        return self._sentence - self._heard[subject.key] <= sentences
 
 
 def _agrees(subject: Subject, pronoun: str) -> bool:

@@ -368,7 +368,7 @@ def _named(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> Subj
     name = written(text, tokens, index, end)
     if tokens.at(end) == "'s" and end + 1 < len(tokens) and _may_possess(tokens, end + 1, verbs):
         owned = _possessed(text, tokens, end + 1, (name, subject_key(name)), verbs)
-        if owned is not None and owned.end > end + 1:
+        if owned is not None:
             return owned
     lows = set(tokens.low[index:end])
     if lows & ITEM_HEADS or tokens.at(end - 1)[-1].isdigit():
