@@ -286,6 +286,13 @@ def test_slots_hold_one_value_or_many() -> None:
         ("$20.00", "$20"),
         ("$20 / per month", "$20 per month"),
         ("2.50 km", "2.5 kilometres"),
+        ("3 thousand", "3000"),
+        ("3.5k", "3,500"),
+        ("2m", "2 million"),
+        ("2 million", "2000000"),
+        ("1b", "1 billion"),
+        ("1 billion", "1000000000"),
+        ("Acme Co. Ltd", "Acme"),
     ],
 )
 def test_values_said_differently_are_one(one: str, other: str) -> None:
@@ -294,7 +301,18 @@ def test_values_said_differently_are_one(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("1/2", "1 2"), ("$20", "€20"), ("$20", "$25"), ("1.2.3", "1.2.4"), ("2.1", "2.10.1"), ("Acme", "Apex")],
+    [
+        ("1/2", "1 2"),
+        ("$20", "€20"),
+        ("$20", "$25"),
+        ("1.2.3", "1.2.4"),
+        ("1.2.3 k", "1.2.3"),
+        ("2.1", "2.10.1"),
+        ("Acme", "Apex"),
+        ("gas", "ga"),
+        ("Inc", "Ltd"),
+        ("9007199254740993", "9007199254740992"),  # the same as a float
+    ],
 )
 def test_values_that_differ_stay_apart(one: str, other: str) -> None:
     assert value_key(one) != value_key(other)
@@ -330,6 +348,11 @@ def test_subject_key(name: str, key: str) -> None:
         ("I left Acme Inc. Europe last week.", ["I left Acme Inc. Europe last week."]),
         ("J. R. Tolkien wrote. We read.", ["J. R. Tolkien wrote.", "We read."]),
         ("Wait... what? yes", ["Wait... what?", "yes"]),
+        ("Wait.. what? Yes", ["Wait.. what?", "Yes"]),
+        ("Wait… what! yes", ["Wait… what!", "yes"]),
+        ("Eggs, milk etc... Then tea.", ["Eggs, milk etc...", "Then tea."]),
+        ("Eggs, milk etc. Then tea.", ["Eggs, milk etc.", "Then tea."]),
+        ("I use the app. it works", ["I use the app. it works"]),
         ("one\ntwo\n\nThree", ["one\ntwo", "Three"]),
         (
             "東京に住んでいます。犬がいます！「はい。」と言った。",
