@@ -213,7 +213,7 @@ def _heaviest(having: Ints, weight: Floats, here: Flags, before: Ints, after: In
     """
     near = having
     # Turns that cannot be among the `pool` best are left out before neighbours are looked at.
-    if len(having) > pool > 0:
+    if len(having) > pool:
         # At least `pool` turns weigh E = `_reached(own, pool)` alone. A turn of total weight E or more has itself, or has a
         # neighbour with, at least E / (1 + 2 * 0.3): otherwise its total would be less than E.
         own = weight[having]
@@ -229,7 +229,8 @@ def _heaviest(having: Ints, weight: Floats, here: Flags, before: Ints, after: In
     here[-1] = False
     turns = np.flatnonzero(here)
     here[turns] = False
-    return turns if len(turns) <= pool else turns[largest(_total(turns, weight, before, after), pool)]
+    heaviest: Ints = turns[largest(_total(turns, weight, before, after), pool)]
+    return heaviest
 
 
 def _total(turns: Ints, weight: Floats, before: Ints, after: Ints) -> Floats:

@@ -168,7 +168,7 @@ class SqlLearned:
             key = key_of(self._ns, one.arrival)
             # The episode may have been deleted since the recall.
             if key in there:
-                row = summed((key, one.entity_id, one.provider, one.gain + 0.0, one.loss + 0.0, one.signals))
+                row = summed((key, one.entity_id, one.provider, one.gain, one.loss, one.signals))
                 self._execute("INSERT OR REPLACE INTO beliefs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def clear_beliefs(self) -> None:

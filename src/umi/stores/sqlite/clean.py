@@ -161,7 +161,7 @@ def _unused(page: bytes, start: int) -> Iterator[bytes]:
     block = int.from_bytes(page[start + 1 : start + 3])
     while 0 < block <= len(page) - 4:
         following, size = int.from_bytes(page[block : block + 2]), int.from_bytes(page[block + 2 : block + 4])
-        yield page[block + 4 : block + max(size, 4)]
+        yield page[block + 4 : block + size]
         block = following if following > block else 0  # offsets rise; anything else is damage
 
 
