@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import numpy as np
+import pytest
 from indexing import Document, add
 
-from umi._core.ranking import rank
-from umi._core.rerank import LOOKS
+from umi._core.ranking import first_look, look_again, rank, weigh_evidence
+from umi._core.rerank import LOOKS, refined
+from umi._core.rerank_weights import REFINERS
 from umi._core.style_flags import read_traits
 from umi._core.text import analyse, query_terms
 from umi._retrieval.period import asked_period
@@ -66,6 +68,33 @@ def test_what_is_beyond_the_second_look_keeps_its_place_below_it() -> None:
     assert ranking.parts.shape == (REFINED_CANDIDATES_COUNT, len(LOOKS))
     assert ranking.legs(0)
     assert ranking.legs(size - 1) == {}
+
+
+@pytest.mark.parametrize("size", [3, REFINED_CANDIDATES_COUNT + 60])
+def test_it_keeps_the_first_looks_distances_below_what_it_has_seen(size: int) -> None:
+    index = _index(*[("cat " * (1 + n % 3) + f"dog{n} " * (1 + n % 40), None, 1) for n in range(size)])
+    evidence = weigh_evidence("cat", index.text_candidates(query_terms("cat")), None)
+    first = first_look(evidence)
+    order, scores, _ = look_again(evidence, first, REFINERS["text"], index.surroundings, asked_period("cat"))
+    seen = min(size, REFINED_CANDIDATES_COUNT)
+    last = first.fused[order[:seen]].min()
+    assert scores[seen:].tolist() == pytest.approx((scores[seen - 1] - last + first.fused[order[seen:]]).tolist())
+
+
+@pytest.mark.parametrize(
+    ("legs", "scores"),
+    [
+        ("both", [1.656, 2.07, 1.944, 4.355]),
+        ("text", [1.758, 2.536, 3.014, 5.258]),
+        ("vector", [2.41, 2.336, 4.681, 9.054]),
+    ],
+)
+def test_what_was_fitted_gives_these_looks_these_scores(legs: str, scores: list[float]) -> None:
+    """A number changed by mistake would be seen nowhere else; a new fit brings its own."""
+    chance, refiner = np.random.default_rng(0), REFINERS[legs]
+    looks = chance.normal(size=(4, len(LOOKS))) * np.array([[0.05], [0.5], [1.0], [3.0]])
+    found, _ = refined(refiner, looks, chance.normal(size=len(refiner.signal_mean)))
+    assert found.round(3).tolist() == scores
 
 
 def test_surroundings_follow_deletions_and_equal_those_of_a_rebuilt_index() -> None:

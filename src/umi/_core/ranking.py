@@ -309,7 +309,7 @@ def look_again(
     scores, parts = refined(refiner, looks, evidence.signals)
     scores = np.round(scores, SCORE_DECIMALS)
     again = _falling(scores, head)
-    behind = scores.min(initial=0.0) + fused[tail] - fused[head[-1:]]
+    behind = scores[again[-1:]] + fused[tail] - fused[head[-1:]]
     return np.concatenate([head[again], tail]), np.concatenate([scores[again], behind]), parts[again]
 
 
