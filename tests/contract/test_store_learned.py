@@ -113,6 +113,14 @@ async def test_signals_are_kept_once_and_paged(alice: StorageBackend) -> None:
     assert (await alice.read(lambda s: s.learned.counts())).signals == 3
 
 
+async def test_numbers_of_a_signal_may_be_whole_or_minus_zero(alice: StorageBackend) -> None:
+    given = [replace(signal(n), quality=value, weight=value) for n, value in enumerate((-0.0, 0, 1))]
+    await _seed(alice)
+    await alice.write(lambda tx: tx.learned.add_trajectories([trajectory()]))
+    await alice.write(lambda tx: tx.learned.add_signals(given))
+    assert await alice.read(lambda s: s.learned.signals_after(-1, 9)) == given
+
+
 async def test_signals_about_a_memory_are_those_that_credit_it_in_versions_that_count(alice: StorageBackend) -> None:
     await _seed(alice)
 

@@ -36,6 +36,13 @@ async def test_a_decision_comes_back_as_it_went_in(alice: StorageBackend) -> Non
     assert found["dec_2"].vector is None
 
 
+@pytest.mark.parametrize("value", [-0.0, 0, 1])
+async def test_numbers_of_a_decision_may_be_whole_or_minus_zero(alice: StorageBackend, value: float) -> None:
+    given = replace(ONE, complexity=value, expected=value, quality=value, actual=value)
+    await put(alice, given)
+    assert await alice.read(lambda s: s.routed.decisions(["dec_1"])) == {"dec_1": replace(given, turn=1)}
+
+
 async def test_a_vector_comes_back_in_half_precision(alice: StorageBackend) -> None:
     await put(alice, replace(ONE, vector=np.array([0.1], np.float32)))
     vector = (await alice.read(lambda s: s.routed.decisions(["dec_1"])))["dec_1"].vector

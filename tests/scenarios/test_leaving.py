@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -158,6 +159,20 @@ async def test_an_erased_namespace_begins_anew(memory: umi.Memory, tmp_path: Pat
     assert not check.ok
     assert len(check.said_before) == 5, "an old export was brought back"
     assert await memory.check() == []
+
+
+async def test_the_note_of_a_restore_that_failed_goes_with_its_namespace(memory: umi.Memory, tmp_path: Path) -> None:
+    await _fill(memory)
+    await memory.export(tmp_path / "whole.jsonl")
+    damaged = io.BytesIO((tmp_path / "whole.jsonl").read_bytes().replace(b"Rome", b"Oslo"))
+    half = memory.switch("half")
+    with pytest.raises(umi.ExportDamaged):
+        await half.restore(damaged)
+    db, notes = apsw.Connection(str(tmp_path / "umi.db")), "SELECT count(*) FROM meta WHERE name LIKE 'restoring%'"
+    assert db.execute(notes).get == 1, "how far it came, and a digest of what it read"
+    await half.erase_namespace()
+    assert db.execute(notes).get == 0
+    db.close()
 
 
 async def test_nothing_that_recall_handed_out_stands_for_what_is_gone(memory: umi.Memory) -> None:

@@ -11,6 +11,7 @@ import pytest
 from umi import limits
 from umi._core.clock import SystemClock, SystemEntropy
 from umi._core.text import analyse
+from umi._core.vectors import normalised
 from umi.ports import EpisodeRow, Snapshot, Transaction
 from umi.stores.index.sign_codes import SignCodes
 from umi.stores.index.stored import KeyedWindows
@@ -119,3 +120,19 @@ def test_a_window_that_differs_in_every_sign_is_nearer_than_none() -> None:
     codes.put(np.array([2]), np.array([1]), windows)
     near = codes.compare(-windows[0])
     assert codes.nearest(near, 1).tolist() == [2]
+
+
+def test_what_is_removed_is_as_far_as_what_has_no_window() -> None:
+    windows = normalised(np.array([[-1, -1, -1, 1], [-1, -1, 1, 1], [-1, 1, 1, 1]], dtype=np.float32))
+    codes = SignCodes(
+        lambda places: KeyedWindows(places, np.ones(len(places), np.int64), windows[places]),
+        lambda places: places < 0,
+    )
+    codes.add_documents(3)
+    codes.put(np.arange(3), np.ones(3, np.int64), windows)
+    asked = windows[0]
+    assert codes.nearest(codes.compare(asked), 1).tolist() == [0]
+    codes.drop(0)
+    for again in (asked, asked.copy()):
+        assert codes.nearest(codes.compare(again), 1).tolist() == [1]
+        assert codes.nearest(codes.compare(again), 3).tolist() == [1, 2]

@@ -50,6 +50,18 @@ async def test_a_question_asked_again_has_the_same_vector_and_is_not_embedded_ag
     assert not np.array_equal(await guarded.embed("Where?"), first), "vectors of another room"
 
 
+async def test_an_embedder_with_connections_is_closed_and_one_without_needs_nothing() -> None:
+    closed: list[str] = []
+
+    class Connected(Counted):
+        async def close(self) -> None:
+            closed.append("closed")
+
+    await GuardedEmbedder(Counted()).close()
+    await GuardedEmbedder(Connected()).close()
+    assert closed == ["closed"]
+
+
 async def test_what_failed_is_asked_again() -> None:
     inner = Counted()
     guarded = GuardedEmbedder(inner)

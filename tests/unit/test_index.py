@@ -283,6 +283,8 @@ def test_what_is_removed_leaves_no_word_no_name_and_no_number_behind() -> None:
         assert not rows.coarse.rows.any()
         assert not rows.rest.rows.any()
         assert not rows.scale.rows.any()
+    index.remove(1)
+    assert index._postings.bytes == 0
     add(index, [Indexed(2, ["gull"], 1, "trip", "Ada")])
     assert [int(key) for key in index.text_candidates(["gull"]).keys] == [2]
     assert index.text_candidates(["ada"]).spoken.tolist() == []

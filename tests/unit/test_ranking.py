@@ -145,6 +145,10 @@ def test_nothing_to_rank_is_fine() -> None:
     vector = empty.vector_candidates(np.ones(3, dtype=np.float32), also=NO_KEYS, pool=3)
     assert not len(rank("tea", _text(empty, "tea"), vector, CALIBRATED_EMBEDDER).keys)
     assert not len(rank("tea", _text(empty, "..."), None, None).keys)
+    evidence = weigh_evidence("tea", _text(_index("one", "two", "three"), "tea"), None)
+    signs = dict(zip(SIGNS, answer_signs(evidence, first_look(evidence)).tolist(), strict=True))
+    said = {"one": 1, "log_size": math.log10(4), "asks_advice": -0.5}
+    assert signs == {name: said.get(name, 0) for name in SIGNS}, "what was not found is no sign of an answer"
 
 
 def test_the_gate_gives_words_less_and_meaning_more_to_a_request_for_advice() -> None:

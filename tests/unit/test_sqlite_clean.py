@@ -172,11 +172,11 @@ def test_the_unused_bytes_of_a_page() -> None:
     page[8:10] = (40).to_bytes(2)
     page[12:15] = b"gap"
     # Free blocks: the offset of the next one, and the size of each. What lies before, between and behind them is in use.
-    for block, following, size in ((50, 600, 300), (600, 1_014, 10), (1_014, 0, 10)):
+    for block, following, size in ((50, 600, 300), (600, 700, 10), (700, 1_014, 4), (1_014, 0, 10)):
         page[block : block + size] = following.to_bytes(2) + size.to_bytes(2) + b"f" * (size - 4)
-    page[350:600] = b"u" * 250
+    page[350:600], page[704:1_014] = b"u" * 250, b"u" * 310
     parts = [part.strip(b"\0") for part in clean._unused(bytes(page), 0)]
-    assert parts == [b"gap", b"f" * 296, b"f" * 6, b"f" * 6]
+    assert parts == [b"gap", b"f" * 296, b"f" * 6, b"", b"f" * 6]
     assert list(clean._unused(bytes(64), 0)) == [], "a page of no tree"
 
 

@@ -14,6 +14,7 @@ import apsw
 import pytest
 from store_files import PYTHON, add, opened, sql, texts
 
+from umi._core.clock import SystemClock, SystemEntropy
 from umi._core.invariants import InvariantError
 from umi.errors import StoreBusy, StoreCorrupt, StoreError, StoreUnavailable, StoreVersion
 from umi.stores.sqlite import schema
@@ -192,6 +193,31 @@ async def test_a_write_waits_for_another_and_gives_up_after_the_busy_timeout(tmp
         await waiting
         other.close()
         assert await texts(store.namespace("a")) == ["one", "two"]
+
+
+class _Paused(SystemClock):
+    """Its time passes in pauses alone."""
+
+    def __init__(self) -> None:
+        self.passed_s = 0.0
+
+    def monotonic_s(self) -> float:
+        return self.passed_s
+
+    async def sleep(self, seconds: float) -> None:
+        self.passed_s += seconds
+
+
+async def test_a_write_that_waits_pauses_between_two_tries_up_to_the_busy_timeout(tmp_path: Path) -> None:
+    path, clock = tmp_path / "umi.db", _Paused()
+    store = await SqliteStore.open(str(path), clock=clock, entropy=SystemEntropy(), busy_timeout_ms=300)
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusy):
+        await asyncio.wait_for(add(store.namespace("a"), "one"), 20)
+    assert 0.3 <= clock.passed_s < 0.32
+    other.close()
+    await store.close()
 
 
 async def test_a_cancelled_write_waits_no_longer_and_never_happens(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def test_growing_is_amortised() -> None:
     for number in range(10_000):
         grown.append(number)
         sizes.add(grown.nbytes)
+        assert grown.room <= max(64, 1.5 * len(grown)), "a third is unused at most"
     assert len(sizes) < 16
     assert int(grown.rows.sum()) == 10_000 * 9_999 // 2
 
