@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta, timezone
 from typing import Any
 
 import numpy as np
 import pytest
-from store_rows import NOON, axis, entity, episode_row, later, windows
+from store_rows import NOON, axis, entity, episode_row, later, relation, seed, windows
 
 from umi._core.filters import read_filter
 from umi.ports import Snapshot, StorageBackend, Store, Transaction
@@ -192,6 +192,34 @@ async def test_changes_are_told_in_order_and_from_where_one_left_off(store: Stor
     assert seen(await alice.read(lambda s: s.changes(first, 100))) == told[2:]
     last = everything[-1].sequence
     assert await alice.read(lambda s: s.changes(last, 100)) == []
+
+
+async def test_a_change_is_told_of_each_kind_of_write_and_once_by_one_write(alice: StorageBackend) -> None:
+    await seed(alice)
+    last = (await alice.read(lambda s: s.changes(0, 100)))[-1].sequence
+    one = relation("e0", "e1")
+
+    def twice(tx: Transaction) -> None:
+        for reason in ("said", "said so"):
+            tx.put_relation(replace(one, reason=reason))
+
+    writes: tuple[tuple[Callable[[Transaction], object], list[tuple[ChangeKind, str]]], ...] = (
+        (twice, [(ChangeKind.RELATED, one.id)]),
+        (lambda tx: tx.reword_relation(replace(one, reason="")), [(ChangeKind.RELATED, one.id)]),
+        (lambda tx: tx.add_entities([entity(2, id="e9")]), [(ChangeKind.READ, "ep_2")]),
+        (lambda tx: tx.replace_entities("ep_2", {}), [(ChangeKind.READ, "ep_2")]),
+        (lambda tx: tx.replace_entities("ep_1", {"e1": entity(1, id="f1")}), [(ChangeKind.READ, "ep_1")]),
+        (lambda tx: tx.rewrite_episode(episode_row(2, "[redacted]")), [(ChangeKind.REWORDED, "ep_2")]),
+        (lambda tx: tx.add_vectors({"ep_2": windows(0)}), []),
+        (lambda tx: tx.add_alias("al", "alice"), []),
+        (lambda tx: tx.delete_episode("ep_0"), [(ChangeKind.DELETED, "ep_0")]),
+        (lambda tx: tx.delete_episode("nobody"), []),
+    )
+    for write, told in writes:
+        await alice.write(write)
+        found = await alice.read(lambda s, last=last: s.changes(last, 100))
+        assert [(change.kind, change.id) for change in found] == told
+        last = found[-1].sequence if found else last
 
 
 async def test_namespaces_with_something_expired_are_named(store: Store) -> None:

@@ -63,7 +63,7 @@ class ErasingTransaction(MemoryTransaction):
             self._drop(self._space.of_episode, arrival)
         for old, relations in moving.items():
             for relation in relations if old in entities else ():
-                self.put_relation(repointed(relation, old, entities[old].id))
+                self._join(repointed(relation, old, entities[old].id))
 
     def reword_relation(self, relation: EvolutionRelation) -> None:
         self.put_relation(relation)

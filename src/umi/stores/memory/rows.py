@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from umi._core.invariants import InvariantError, check
 from umi._core.vectors import pack
@@ -400,6 +400,9 @@ class MemoryTransaction(MemorySnapshot):
 
     def put_relation(self, relation: EvolutionRelation) -> None:
         self._note(ChangeKind.RELATED, relation.id)
+        self._join(relation)
+
+    def _join(self, relation: EvolutionRelation) -> None:
         ends = (relation.source_id, relation.target_id)
         if any(end not in self._space.entities for end in ends):
             raise self._refuse(NotFound(f"relation {relation.id} joins {sorted(ends)}, and not all of them are here"))
@@ -446,13 +449,10 @@ class MemoryTransaction(MemorySnapshot):
                 self._drop(self._space.of_subject[subject], entity_id)
             self._drop(self._space.entities, entity_id)
         self.learned.forget([arrival])
-        self._drop(self._space.of_episode, arrival)
-        self._drop(self._space.places, arrival)
-        self._drop(self._space.outbox, arrival)
-        self._drop(self._space.vectors, arrival)
-        self._drop(self._space.rows, arrival)
+        space = self._space
+        for table in (space.of_episode, space.places, space.outbox, space.vectors, space.rows, space.expiring):
+            self._drop(table, arrival)
         self._drop(self._space.arrivals, episode_id)
-        self._drop(self._space.expiring, arrival)
         self._note(ChangeKind.DELETED, episode_id)
         self._touched.add(arrival)
         return True
@@ -492,7 +492,7 @@ class MemoryTransaction(MemorySnapshot):
             self._undo.append(partial(table.pop, key))
         table[key] = value
 
-    def _drop(self, table: dict[K, V], key: K) -> bool:
+    def _drop(self, table: dict[K, Any], key: K) -> bool:
         if key not in table:
             return False
         self._undo.append(partial(table.__setitem__, key, table.pop(key)))
