@@ -427,7 +427,9 @@ def test_the_heaviest_turns_are_the_same_whatever_bound_leaves_others_out(monkey
 def test_places_are_those_of_the_keys_that_are_there(keys: np.ndarray) -> None:
     asked = np.array([0, 3, 5, 6, 99])
     there = {int(key): place for place, key in enumerate(keys)}
-    assert PlaceTable(keys).of(asked).tolist() == [there.get(int(key), -1) for key in asked]
+    table = PlaceTable(keys)
+    assert table.of(asked).tolist() == [there.get(int(key), -1) for key in asked]
+    assert (table.bytes == 0) == (len(keys) == 6), "where none is missing a key is its place"
 
 
 async def test_a_posting_of_a_common_term_lies_in_its_row_on_postgresql() -> None:

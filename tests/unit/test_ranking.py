@@ -31,7 +31,7 @@ from umi._core.ranking import (
 from umi._core.rerank import LOOKS
 from umi._core.text import analyse, query_terms
 from umi._core.vectors import normalised
-from umi.limits import RRF_K
+from umi.limits import CANDIDATE_POOL_COUNT, RRF_K
 from umi.ports.candidates import TermCounts, TextCandidates, VectorCandidates
 from umi.stores.index.search_index import NamespaceIndex
 
@@ -235,6 +235,15 @@ def test_merged_rankings_keep_calibration_and_never_rise() -> None:
     assert merged.calibrator is calibrator
     short = merge_rankings([ranking([1, 2, 3], [0.5, 0.3, 0.1]), ranking([4, 2], [0.9, 0.8])], [1.0, 0.01], 2)
     assert set(short.keys.tolist()[:2]) == {1, 4}
+
+
+@pytest.mark.parametrize("limit", [1, 200, 201, 250])
+def test_of_each_list_twice_as_many_are_merged_as_are_wanted_and_not_below_a_pool(limit: int) -> None:
+    scores, parts = np.linspace(0.9, 0.1, 600), np.zeros((600, len(LOOKS)))
+    lists = [Ranking(np.arange(first, first + 600), scores, None, parts) for first in (0, 1_000)]
+    merged = merge_rankings(lists, [1.0, 0.5], limit)
+    assert len(merged.keys) == max(CANDIDATE_POOL_COUNT, 2 * limit)
+    assert len(merge_rankings(lists[:1], [1.0], limit).keys) == max(CANDIDATE_POOL_COUNT, 2 * limit)
 
 
 def test_an_uncalibrated_list_does_not_say_that_there_is_an_answer() -> None:
