@@ -24,6 +24,7 @@ from umi.stores.index.search_index import NamespaceIndex
 from umi.stores.index.sign_codes import KeyedWindows, SignCodes
 from umi.stores.index.stored import PlaceTable
 from umi.stores.sql import blocks
+from umi.stores.sql.keys import key_of
 from umi.stores.sqlite.store import SqliteStore
 from umi.types import Message
 
@@ -235,6 +236,12 @@ async def test_a_damaged_message_keeps_nobody_from_writing(tmp_path: Path) -> No
         await memory.recall("What did they talk about?")  # the index has read every row
         # One in a sealed block, and one in a block that is due next.
         _run(path, f"UPDATE terms SET words = words + 1 WHERE key % 4096 IN (3, {16 * sealed + 3})")
+        for number in (0, sealed):
+            with (
+                apsw.Connection(path) as db,
+                pytest.raises(umi.StoreCorrupt, match=f"terms is damaged: {key_of(1, 16 * number + 3)}"),
+            ):
+                blocks.seal(db, 1, number)
         for message in said(140)[70:]:
             await memory.remember(message)
         assert _count(path, "SELECT count(*) FROM blocks") == sealed
