@@ -11,12 +11,14 @@ import pytest
 
 import umi
 from umi import limits
+from umi._core.clock import SystemClock, SystemEntropy
 from umi._core.guard import GuardedEmbedder
 from umi.errors import EmbedderBusy, EmbeddingError, LLMError
 from umi.ports import EmbedderIdentity, Matrix, Vector
 from umi.ports.answer_reader import AnswerReader, Dated, Reading
 from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.rng import DeterministicRng
+from umi.stores.memory.store import MemoryStore
 
 
 class Counted:
@@ -166,8 +168,36 @@ class Odd(Counted):
         raise LLMError.Timeout
 
 
-async def test_whatever_an_embedder_raises_is_an_error_of_embedding() -> None:
-    async with umi.Memory.open("dict:", embedder=Odd()) as memory:
+class Plain(Counted):
+    """Its methods are plain functions: they raise before there is anything to await."""
+
+    def embed(self, text: str) -> Any:
+        raise OSError(text)
+
+    def embed_many(self, texts: Sequence[str]) -> Any:
+        raise OSError(texts)
+
+    def complete(self, request: umi.CompletionRequest) -> Any:
+        raise OSError(request.task)
+
+
+async def test_a_model_or_embedder_that_raises_at_once_does_no_more_harm_than_a_later_one() -> None:
+    async with umi.Memory.open("dict:", embedder=None, llm=Plain()) as memory:
+        told = await memory.remember("Alice works at Acme.")
+        assert umi.Degradation.MODEL_FAILED in told.degraded
+    old, new = (umi.Entity(umi.EntityType.PERSON, "Alice", said) for said in ("Works at Acme", "Works at Initech"))
+    store = MemoryStore(clock=SystemClock(), entropy=SystemEntropy())
+    tracker = umi.EvolutionTracker(Plain(), store.namespace("default"))
+    assert await tracker.detect(new, [old]) is None
+    assert tracker.failures == 1
+    extractor = umi.EntityExtractor(Plain())
+    assert [one.value for one in (await extractor.extract("Alice works at Acme.")).entities] == ["Acme"]
+    assert extractor.failures == 1
+
+
+@pytest.mark.parametrize("embedder", [Odd(), Plain()])
+async def test_whatever_an_embedder_raises_is_an_error_of_embedding(embedder: Counted) -> None:
+    async with umi.Memory.open("dict:", embedder=embedder) as memory:
         await memory.remember("Alice works at Acme.")
         found = await memory.recall("Where does Alice work?")
         assert [hit.content for hit in found.hits] == ["Alice works at Acme."]

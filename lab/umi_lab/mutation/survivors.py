@@ -167,7 +167,7 @@ _MEMBERS: Final[Mapping[str, tuple[Key, ...]]] = {
         (
             "_core/guard.py",
             "GuardedEmbedder.prepare",
-            "await call_port(self._inner.prepare(kept), lambda error: EmbedderUnavailable(f'the embedder failed: ",
+            "await call_port(lambda error: EmbedderUnavailable(f'the embedder failed: {error!r}'), self._inner.pr",
             "(left out)",
             0,
         ),

@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from umi.ports.answer_reader import AnswerReader, HasAnswerReader
 from umi.ports.text_reader import HasTextReader, TextReader
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _KEY_BYTES = 16  # of the digest that a cached query is stored under
 _BYTES_PER_DEADLINE = 100_000  # bytes of text that add one more deadline to the time allowed for a batch
@@ -46,10 +47,12 @@ def _require_possible(inner: EmbeddingProvider) -> None:
         )
 
 
-async def call_port(call: Awaitable[T], failed: Callable[[Exception], UmiError]) -> T:
-    """Await a call of a user's object; exceptions are converted as in `guarded`."""
+async def call_port(
+    failed: Callable[[Exception], UmiError], call: Callable[P, Awaitable[T]], *given: P.args, **named: P.kwargs
+) -> T:
+    """Call a method of a user's object and await it; exceptions are converted as in `guarded`, also those of a plain function."""
     with guarded(failed):
-        return await call
+        return await call(*given, **named)
 
 
 @contextmanager
@@ -117,7 +120,7 @@ class GuardedEmbedder:
         """
         if isinstance(self._inner, SupportsPrepare):
             await call_port(
-                self._inner.prepare(kept), lambda error: EmbedderUnavailable(f"the embedder failed: {error!r}")
+                lambda error: EmbedderUnavailable(f"the embedder failed: {error!r}"), self._inner.prepare, kept
             )
             _require_possible(self._inner)
 
@@ -142,7 +145,7 @@ class GuardedEmbedder:
         kept = self._asked.pop(key, None)
         if kept is None:
             await self._leave_alone(0.0)
-            answer = await self._within(self._deadline_s, self._inner.embed(text))
+            answer = await self._within(self._deadline_s, self._inner.embed, text)
             kept = self._checked(answer, rows=1)[0]
             kept.setflags(write=False)
         # Removed and inserted again: dicts keep insertion order, so the first key is the least recently used.
@@ -167,7 +170,7 @@ class GuardedEmbedder:
         """
         size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
         patience_s = self._deadline_s * (1 + size / _BYTES_PER_DEADLINE)
-        answers = await self._within(patience_s, self._with_retries(texts, patience_s))
+        answers = await self._within(patience_s, self._with_retries, texts, patience_s)
         if not isinstance(answers, Sized):
             raise EmbeddingError(
                 f"embedder {self.identity.name} answered {type(answers).__name__}, not vectors of {len(texts)} texts"
@@ -181,7 +184,7 @@ class GuardedEmbedder:
         await self._leave_alone(patience_s)
         for attempt in range(limits.EMBED_RETRIES_COUNT_MAX + 1):
             try:
-                return await call_port(self._inner.embed_many(texts), self._failed)
+                return await call_port(self._failed, self._inner.embed_many, texts)
             except EmbedderBusy as error:
                 if self._clock is None or self._entropy is None or attempt == limits.EMBED_RETRIES_COUNT_MAX:
                     raise
@@ -196,10 +199,10 @@ class GuardedEmbedder:
                 await self._clock.sleep(wait_s)
         raise EmbeddingError("no answer")  # pragma: no cover - the loop returns or raises
 
-    async def _within(self, seconds: float, call: Awaitable[T]) -> T:
+    async def _within(self, seconds: float, call: Callable[P, Awaitable[T]], *given: P.args, **named: P.kwargs) -> T:
         try:
             async with asyncio.timeout(seconds):
-                return await call_port(call, self._failed)
+                return await call_port(self._failed, call, *given, **named)
         except EmbedderBusy as error:
             if self._clock is not None and error.retry_after_s is not None:
                 self._left_alone_until_s = self._clock.monotonic_s() + error.retry_after_s

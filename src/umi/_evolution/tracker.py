@@ -136,8 +136,10 @@ class EvolutionTracker:
     async def _by_model(self, llm: LLMProvider, new: Entity, existing: Sequence[Entity]) -> EvolutionRelation | None:
         try:
             prompt = build_detection_prompt(new, existing)
-            call = llm.complete(CompletionRequest(prompt, EVOLVE, schema=VERDICT_SCHEMA))
-            completion = await call_port(call, lambda error: LLMError.ServiceUnavailable(f"the model raised {error!r}"))
+            request = CompletionRequest(prompt, EVOLVE, schema=VERDICT_SCHEMA)
+            completion = await call_port(
+                lambda error: LLMError.ServiceUnavailable(f"the model raised {error!r}"), llm.complete, request
+            )
         except UmiError as error:
             self._fail(f"model failed: {error}")
             return None

@@ -437,8 +437,10 @@ class EntityExtractor:
         return extract_rules(episode, lambda _alias: None).result
 
     async def _ask(self, llm: LLMProvider, prompt: str) -> ExtractionResult:
-        call = llm.complete(CompletionRequest(prompt, EXTRACT, schema=SCHEMAS[EXTRACT]))
-        answer = await call_port(call, lambda error: LLMError.ServiceUnavailable(f"the model raised {error!r}"))
+        request = CompletionRequest(prompt, EXTRACT, schema=SCHEMAS[EXTRACT])
+        answer = await call_port(
+            lambda error: LLMError.ServiceUnavailable(f"the model raised {error!r}"), llm.complete, request
+        )
         rows, relations = read_extraction(answer.content)
         if not rows:
             raise LLMError.InvalidResponse("no entities")

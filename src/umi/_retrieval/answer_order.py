@@ -123,7 +123,7 @@ async def _read(
     by_time = sorted(hits, key=lambda hit: (hit.at, hit.episode.arrival))
     newest = by_time[-1].at
     told = [Dated(passages[hit.id], (newest - hit.at).total_seconds() / _DAY_S) for hit in by_time]
-    answers = await call_port(reader.read_answers(question, told), _failed)
+    answers = await call_port(_failed, reader.read_answers, question, told)
     if len(answers) != len(told):
         raise EmbeddingError(f"the answer reader gave {len(answers)} readings of {len(told)} statements")
     readings = dict(zip((hit.id for hit in by_time), answers, strict=True))

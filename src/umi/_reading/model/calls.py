@@ -206,7 +206,7 @@ class Asker:
         meter.calls += 1
         try:
             async with asyncio.timeout(min(self._call_timeout_s, left_s)):
-                completion = await call_port(self._llm.complete(request), _failure)
+                completion = await call_port(_failure, self._llm.complete, request)
         except TimeoutError:
             raise LLMError.Timeout from None
         except LLMError:
