@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -213,6 +214,12 @@ async def test_whatever_an_embedder_raises_is_an_error_of_embedding(embedder: Co
         ([{}], "answered no numbers"),
         ([[[1.0, 2.0, 3.0], [4.0]]], "answered no numbers"),  # windows of unequal length
         ([[1.0, 2.0]], r"answered shape \(1, 2\), not \(n, 3\)"),
+        ([[0.0, 0.0, 0.0]], "answered a vector without direction"),
+        ([[1.0, math.nan, 0.0]], "answered a vector without direction"),
+        ([[1.0, math.inf, 0.0]], "answered a vector without direction"),
+        ([[[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]], "answered a vector without direction"),  # the second of two windows
+        ([np.ones((0, 3))], "answered a vector without direction"),
+        ([np.ones((1, 1, 3))], r"answered shape \(1, 1, 3\), not \(n, 3\)"),
     ],
 )
 async def test_what_is_no_vector_leaves_the_message_without_one(answer: Any, why: str) -> None:
@@ -233,12 +240,35 @@ async def test_what_is_no_vector_leaves_the_message_without_one(answer: Any, why
         assert umi.Degradation.EMBEDDING_FAILED in found.degraded
 
 
-@pytest.mark.parametrize("count", ["4", 4.0, True, None, 0])
+@pytest.mark.parametrize("answer", [[3, 0, 4], [[3.0, 0.0, 4.0]], [0.6, 0.0, 0.8], np.array([30, 0, 40])])
+async def test_a_vector_gets_unit_length_and_a_question_has_one(answer: Any) -> None:
+    class Giving(Counted):
+        async def embed(self, text: str) -> Vector:
+            return np.ones((2, 3)) if text == "two" else answer  # type: ignore[no-any-return]
+
+    guarded = GuardedEmbedder(Giving())
+    assert (await guarded.embed("one")).tolist() == pytest.approx([0.6, 0.0, 0.8])
+    with pytest.raises(EmbeddingError, match=r"answered shape \(2, 3\)"):
+        await guarded.embed("two")
+
+
+@pytest.mark.parametrize("count", ["4", 4.0, True, None, -1, 0, limits.EMBED_DIMENSIONS_MAX + 1])
 async def test_dimensions_are_a_whole_number(count: object) -> None:
     inner = Counted()
     inner.identity = EmbedderIdentity("counted", count, "one")  # type: ignore[arg-type]
     with pytest.raises(EmbeddingError, match="dimensions"):
         GuardedEmbedder(inner)
+
+
+@pytest.mark.parametrize("count", [1, 2, limits.EMBED_DIMENSIONS_MAX])
+async def test_any_possible_number_of_dimensions_will_do(count: int) -> None:
+    class Sized(Counted):
+        async def embed(self, text: str) -> Vector:
+            return np.full(count, 2.0)
+
+    inner = Sized()
+    inner.identity = EmbedderIdentity("sized", count, "one")
+    assert np.linalg.norm(await GuardedEmbedder(inner).embed("Where?")) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("identity", [None, "counted", ("counted", 3, "one")])
