@@ -326,6 +326,25 @@ def test_the_best_that_a_filter_keeps_are_chosen_beside_the_best_of_all(seed: in
     assert len(wanted) > pool
 
 
+@pytest.mark.parametrize("pool", [1, 2, 3, 5, 12, 13])
+def test_a_turn_is_chosen_for_what_its_neighbours_say_and_weak_ones_are_left_out(pool: int) -> None:
+    """A turn of few words of its own may be the best between two that have many."""
+    for seed in range(40):
+        rng, count = np.random.default_rng(seed), 16
+        before = np.where(np.arange(count) % 4, np.arange(count) - 1, -1)
+        after = np.where(np.arange(count) % 4 < 3, np.arange(count) + 1, -1)
+        turns = np.sort(rng.choice(count, 13, replace=False))
+        tf = rng.choice([1, 2, 5, 6, 40], 13).astype(np.float32)
+        weight = np.zeros(count + 1)
+        weight[turns] = np.log1p(count / 13) * tf / (tf + 1)
+        total = np.round(weight[:-1] + 0.3 * (weight[before] + weight[after]), 5)
+        best = [turn for turn in np.argsort(-total, kind="stable").tolist() if total[turn]]
+        room = Room()
+        for _ in range(2):  # what a search has worked in is zero for the next
+            chosen, _ = choose(["a"], [(turns, tf)], before, after, pool, room, Reaches())
+            assert sorted(total[chosen]) == sorted(total[best[:pool]])
+
+
 def test_flags_of_many_filters_are_each_their_own_and_take_bounded_memory() -> None:
     masks, keys, sizes = Masks(), np.arange(1_000), []
     for number in (*range(100), *range(100)):
