@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -139,6 +140,16 @@ async def test_a_batch_waits_for_a_server_that_is_left_alone_where_that_is_withi
         with pytest.raises(EmbedderBusy, match="left alone"):
             await guarded.embed_many([""])
     assert (inner.asked, clock.monotonic_s()) == (([""], left_s) if waits else ([], 0.0))
+
+
+@pytest.mark.parametrize(("left_s", "asked"), [(0.0, ["Where?"]), (0.01, []), (0.5, []), (5.0, [])])
+async def test_a_question_does_not_wait_for_a_server_that_is_left_alone(left_s: float, asked: list[str]) -> None:
+    inner, clock = Counted(), Hand()
+    guarded = GuardedEmbedder(inner, clock, SimEntropy(DeterministicRng(1)))
+    guarded._left_alone_until_s = left_s
+    with nullcontext() if asked else pytest.raises(EmbedderBusy, match="left alone"):
+        await guarded.embed("Where?")
+    assert (inner.asked, clock.monotonic_s()) == (asked, 0.0)
 
 
 class Even:

@@ -17,6 +17,7 @@ from umi._core.ranking import (
     GATE,
     SIGNALS,
     SIGNS,
+    Calibrator,
     Ranking,
     answer_signs,
     bm25,
@@ -244,6 +245,24 @@ def test_of_each_list_twice_as_many_are_merged_as_are_wanted_and_not_below_a_poo
     merged = merge_rankings(lists, [1.0, 0.5], limit)
     assert len(merged.keys) == max(CANDIDATE_POOL_COUNT, 2 * limit)
     assert len(merge_rankings(lists[:1], [1.0], limit).keys) == max(CANDIDATE_POOL_COUNT, 2 * limit)
+
+
+def test_a_merged_hit_has_the_best_score_of_one_scale_and_the_parts_that_gave_it() -> None:
+    calibrator = CALIBRATORS["both"]
+
+    def ranking(found: dict[int, float], parts: list[float], calibrator: Calibrator | None = calibrator) -> Ranking:
+        seen = np.array(parts)[:, None] * np.ones(len(LOOKS))  # of the first hits: others were looked at once
+        return Ranking(np.array(list(found)), np.array(list(found.values())), calibrator, seen)
+
+    lists = [
+        ranking({1: 0.9, 2: 0.3, 3: 0.2}, [1, 2]),
+        ranking({1: 0.9, 2: 0.4, 3: 0.1}, [10, 20, 30]),
+        ranking({1: 0.99, 4: 0.95}, [100, 400], None),  # on another scale
+    ]
+    merged = merge_rankings(lists, [1.0, 1.0, 0.1], 4)
+    assert merged.keys.tolist() == [1, 2, 3, 4]
+    assert merged.scores.tolist() == [0.9, 0.4, 0.2, 0.0]
+    assert merged.parts[:, 0].tolist() == [1, 20, 0, 0]
 
 
 def test_an_uncalibrated_list_does_not_say_that_there_is_an_answer() -> None:
