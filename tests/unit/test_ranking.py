@@ -173,6 +173,41 @@ def test_what_stands_out_is_how_far_the_best_is_before_the_tenth(count: int) -> 
     assert sign == pytest.approx(standing[0] - (standing[9] if count >= 10 else 0))
 
 
+@pytest.mark.parametrize(
+    ("count", "mean", "variance"), [(0, 0.12, 0.01), (20, 0.22, (0.01 + 0.04) / 2), (20_000_000, 0.32, 0.04)]
+)
+def test_a_cosine_counts_in_deviations_which_few_texts_draw_to_what_is_usual(
+    count: int, mean: float, variance: float
+) -> None:
+    cosines = np.array([0.9, 0.1, -0.3], dtype=np.float32)
+    words = np.array([1, 7, 50], dtype=np.float32)
+    evidence = weigh_evidence("tea", None, VectorCandidates(np.arange(3), cosines, words, 0.32, 0.2, count))
+    vector, length = (evidence.features[:, FEATURES.index(name)] for name in ("vector", "words"))
+    assert vector.tolist() == pytest.approx(((cosines - mean) / math.sqrt(variance)).tolist(), abs=1e-5)
+    assert length.tolist() == pytest.approx([0, math.log(7), math.log(20)])
+    assert evidence.best_cosine == pytest.approx(0.9)
+    assert evidence.signals[SIGNALS.index("vector_peak")] == pytest.approx(vector[0] / 3 - 1)
+
+
+@pytest.mark.parametrize(
+    ("query", "signals"),
+    [
+        ("tea", (1, 0, -0.5, 0, 1 / 5 - 1, -1)),
+        ("my tea", (1, 1, -0.5, 0, 1 / 5 - 1, -1)),
+        ("any good tea", (1, 0, 0.5, 0, 2 / 5 - 1, -1)),
+        ("Ada tea", (1, 0, -0.5, 1, 2 / 5 - 1, -1)),
+        (" ".join(f"tea{n}" for n in range(15)), (1, 0, -0.5, 0, 2, -1)),
+        (" ".join(f"tea{n}" for n in range(16)), (1, 0, -0.5, 0, 2, -1)),
+    ],
+)
+def test_what_the_gate_is_told_of_a_query(query: str, signals: tuple[float, ...]) -> None:
+    index = NamespaceIndex()
+    for key, speaker in enumerate(("Ada", "Bo")):
+        add(index, [Document(key, ["tea"], 1, "s", speaker)])
+    found = weigh_evidence(query, _text(index, query), None).signals
+    assert found.tolist() == pytest.approx(signals)
+
+
 def test_fitted_constants_fit_their_names() -> None:
     assert len(GATE.text) == len(GATE.context) == len(SIGNALS)
     for calibrator in CALIBRATORS.values():
