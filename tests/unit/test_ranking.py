@@ -25,6 +25,7 @@ from umi._core.ranking import (
     falls_off,
     first_look,
     gate_weights,
+    hit_probabilities,
     idf,
     rank,
     weigh_evidence,
@@ -214,6 +215,26 @@ def test_fitted_constants_fit_their_names() -> None:
         assert len(calibrator.answerable) == len(SIGNS)
         assert 0 <= calibrator.keep_from <= calibrator.abstain_below < 1
         assert calibrator.hit[2] > 0
+
+
+@pytest.mark.parametrize(
+    ("legs", "odds", "chances", "bounds"),
+    [
+        ("both", 10.247, [0.349, 0.24], (0.206, 0.016)),
+        ("text", 6.165, [0.299, 0.203], (0.24, 0.022)),
+        ("vector", 8.116, [0.451, 0.285], (0.166, 0.008)),
+    ],
+)
+def test_what_was_fitted_gives_these_chances(
+    legs: str, odds: float, chances: list[float], bounds: tuple[float, float]
+) -> None:
+    """A number changed by mistake would be seen nowhere else; a new fit brings its own."""
+    calibrator, signs = CALIBRATORS[legs], np.random.default_rng(0).normal(size=len(SIGNS))
+    assert float(signs @ np.asarray(calibrator.answerable)) == pytest.approx(odds, abs=5e-4)
+    assert hit_probabilities(calibrator, odds / 8, np.array([2.0, 1.0])).round(3).tolist() == chances
+    assert (calibrator.abstain_below, calibrator.keep_from) == bounds
+    weights = gate_weights(np.random.default_rng(0).normal(size=len(SIGNALS)))
+    assert weights.round(3).tolist() == [0.782, -0.053, 0.227, 0.115, 0.255, 0.61]
 
 
 def test_rrf_is_the_formula_and_counts_ranks_from_one() -> None:
