@@ -430,6 +430,15 @@ def test_the_heaviest_turns_are_the_same_whatever_bound_leaves_others_out(monkey
         assert reach.tolist() == other_reach.tolist()
 
 
+async def test_windows_that_are_not_there_are_none(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path, embedder=None) as memory:
+        await memory.remember("I live in Rome.")
+    with apsw.Connection(path) as db:
+        found = blocks.StoredRows(db.execute, 1).windows(np.array([0, 7]))
+    assert [len(part) for part in found] == [0, 0, 0]
+
+
 @pytest.mark.parametrize("keys", [np.arange(6), np.array([0, 1, 3, 5])])
 def test_places_are_those_of_the_keys_that_are_there(keys: np.ndarray) -> None:
     asked = np.array([0, 3, 5, 6, 99])

@@ -474,6 +474,7 @@ async def test_indexes_of_namespaces_that_another_process_deleted_go_with_the_ne
             await other.namespace(f"tenant {number}").write(lambda tx: tx.drop_namespace())
         assert await found(store.namespace("tenant 6")) == ([], [])
         assert [ns in cache for ns in (7, 8)] == [False, True]
+        assert "tenant 6" not in cache._numbers, "nor does its name stay in memory"
         await add(other.namespace("tenant 7"), "no dog", "a cat")
         assert await found(store.namespace("tenant 7")) == ([1], [])
         assert 8 not in cache

@@ -92,6 +92,7 @@ async def test_every_deletion_is_counted_until_it_is_cleaned(filled: Filled) -> 
     assert (await filled.store.examine(proof)).raw
     assert await filled.store.clean(proof)
     assert not await filled.store.unclean()
+    assert filled.path.with_name("umi.db-wal").stat().st_size == 0
     assert not filled.holds(word)
     assert (await filled.store.examine(proof)).raw == frozenset()
 
