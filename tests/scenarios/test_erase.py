@@ -255,6 +255,31 @@ async def test_an_alias_goes_whose_message_was_not_taken_along(words: umi.Memory
     assert found(tmp_path / "new.db", *TRACES, "sister") == []
 
 
+@pytest.mark.parametrize(
+    ("session", "aliases"),
+    [
+        ("sam's", ("anna",)),  # goes to Bea's sister
+        ("bea's", ()),
+        ("carl's", ("carl's brother",)),
+        ("carl's too", ()),
+        ("dora's", ()),  # said twice
+    ],
+)
+async def test_the_preview_of_messages_names_the_aliases_that_go(
+    words: umi.Memory, session: str, aliases: tuple[str, ...]
+) -> None:
+    await words.remember("My sister is called Anna.", speaker="Sam", session="sam's")
+    await words.remember("My sister is called Anna.", speaker="Bea", session="bea's")
+    await words.remember("My brother Hugo is a nurse.", speaker="Carl", session="carl's")
+    await words.remember("I live in Rome.", speaker="Carl", session="carl's too")
+    await words.remember("My aunt Ida is a nurse.", speaker="Dora", session="dora's")
+    await words.remember("My aunt Ida likes tea.", speaker="Dora", session="dora's too")
+    preview = await words.preview_erasure(session=session)
+    assert (preview.aliases, preview.counts["aliases"]) == (aliases, len(aliases))
+    receipt = await words.erase(session=session)
+    assert receipt.counts.get("aliases", 0) == len(aliases)
+
+
 async def test_a_message_that_still_waits_to_be_read_is_cut_too(tmp_path: Path) -> None:
     class Down:
         """A model that is not there."""

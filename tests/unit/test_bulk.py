@@ -78,6 +78,29 @@ async def test_what_was_begun_when_the_source_broke_is_settled_later(tmp_path: P
         assert len(await memory.history("Alice")) == 2 * BATCH
 
 
+async def test_no_embedding_goes_on_behind_a_source_that_broke(tmp_path: Path) -> None:
+    class Slow(Watched):
+        async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
+            found = await super().embed_many(texts)
+            if self.events.count("embed") == 2:
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    await asyncio.sleep(0)
+                    self.events.append("let go")
+            return found
+
+    def broken() -> Iterator[object]:
+        yield from jobs(2 * BATCH)
+        yield 7
+
+    embedder = Slow()
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=embedder) as memory:
+        with pytest.raises(InvalidInput):
+            await memory.remember_many(broken())
+        assert embedder.events == ["embed", "embed", "let go"]
+
+
 async def test_vectors_that_fail_half_way_wait_and_nothing_else_does(tmp_path: Path) -> None:
     embedder = Watched(fails_from=2)
     async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=embedder) as memory:

@@ -40,6 +40,8 @@ UPDATES = (
     ("My plumber is Mr. Moss.", "My plumber is Mr. Hale."),
     ("I'm on page 120 of the Lincoln biography.", "I'm on page 210 of the Lincoln biography."),
     ("I run 6 vans and 9 trucks.", "I now run 8 vans and 9 trucks."),
+    ("I've been sticking to my stretching routine for 2 weeks.", "I've been sticking to my stretching routine for 2 months now."),
+    ("I have knitted 12 squares of the rainbow blanket.", "I've now knitted 30 squares for our raffle at church."),  # half of the words
 )  # fmt: skip
 OTHERS = (
     (THREE, "I've tried four Italian restaurants in the city so far."),
@@ -51,6 +53,10 @@ OTHERS = (
     ("The rent of the studio is $900 a month.", "The rent of the garage is $120 a month."),
     ("Find the area of a triangle with a side of 5 cm.", "Find the area of a triangle with a side of 8 cm."),
     ("I now keep 12 geese in the orchard.", "I now keep 60 geese in the orchard."),  # more than four times as many
+    ("My commute takes 60 minutes.", "My commute takes an hour now."),
+    ("My commute takes 60 minutes.", "My commute takes 1 hour now."),
+    ("I've had the rowing machine for 24 months.", "I've had the rowing machine for 2 years now."),
+    ("I scored 64% in the harbour pilot exam.", "My score in the crossword contest went up to 78%."),  # fewer than half of the words
     ("I have four hens now.", "I have 6 brown hens now."),
     ("I have finished 12 quilts.", "I'm on my fifth row of the quilt."),
     ("My flight to Oslo is at 7:30 am on Monday.", "My flight to Rome is at 9:15 am on Friday."),

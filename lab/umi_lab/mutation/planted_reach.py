@@ -75,9 +75,7 @@ TIMES: Final[tuple[Mutation, ...]] = (
         "this-month-is-last-year's",
         "A question for the month in which the newest statement was said means that of the year before.",
         "umi._retrieval.slot_lookup._end_of_month",
-        partial(
-            edited, slot_lookup, "_end_of_month", "(newest.month, newest.day) >= (month, 1)", "newest.month > month"
-        ),
+        partial(edited, slot_lookup, "_end_of_month", "newest.month >= month", "newest.month > month"),
     ),
     Mutation(
         "months-ahead-of-the-newest",

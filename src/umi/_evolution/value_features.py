@@ -144,7 +144,7 @@ def _strangers(old: ValueMention, new: ValueMention) -> bool:
 def _same_value(old: ValueMention, new: ValueMention) -> bool:
     """Whether both values are equal."""
     if old.amount.number and new.amount.number:
-        return old.amount.number == new.amount.number
+        return _size(old) == _size(new)
     return old.amount.key == new.amount.key
 
 
@@ -321,8 +321,8 @@ _SECONDS: Final = {
     "day": 86400.0,
     "night": 86400.0,
     "week": 604800.0,
-    "month": 2.6e6,
-    "year": 3.15e7,
+    "month": 2628000.0,
+    "year": 31536000.0,
 }
 
 

@@ -184,7 +184,7 @@ _SURE: Final = 0.8  # confidence of the first step of `_doubt`
 
 def _end_of_month(month: int, newest: datetime) -> datetime:
     """The last second of the latest such month that began before the newest statement."""
-    year = newest.year if (newest.month, newest.day) >= (month, 1) else newest.year - 1
+    year = newest.year if newest.month >= month else newest.year - 1
     following = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
     return following - timedelta(seconds=1)
 
