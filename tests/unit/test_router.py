@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +88,13 @@ def test_any_text_reads_within_bounds(text: str) -> None:
 
 
 # Calibration.
+
+
+@pytest.mark.parametrize(("mark", "plain", "most"), [(" must", " apple", 5), (" =", "", 3), (" ```", "", 3)])
+def test_conditions_formulas_and_code_make_a_task_harder_up_to_a_bound(mark: str, plain: str, most: int) -> None:
+    texts = ["Sort pears" + mark * count + plain * (most + 2 - count) for count in range(most + 3)]
+    steps = [round(more - less, 6) for less, more in pairwise(read(text).complexity for text in texts)]
+    assert steps == [0.02] * most + [0.0, 0.0]
 
 
 def test_the_bias_is_what_was_predicted_less_what_was_actual() -> None:
@@ -390,6 +398,16 @@ async def test_exploration_is_bounded_seeded_and_next_to_the_best() -> None:
     assert first != await tried(2)
     assert 10 <= len(first) <= 31
     assert {tier for _, tier in first} == {"balanced"}
+
+
+async def test_choices_at_once_explore_no_more_than_one_after_another(tmp_path: Path) -> None:
+    options = umi.RouteOptions(explore=0.1, seed=4)  # which draws the third, the fifth and the sixth choice
+    async with opened(tmp_path / "one.db", embedder=None, options=options) as router:
+        one_by_one = [(await router.choose("Say hi")).explored for _ in range(30)]
+    async with opened(tmp_path / "all.db", embedder=None, options=options) as router:
+        at_once = await asyncio.gather(*(router.choose("Say hi") for _ in range(30)))
+    assert [route.explored for route in at_once] == one_by_one
+    assert one_by_one[:11] == [place == 2 for place in range(11)]
 
 
 async def test_exploring_finds_the_way_back() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -178,11 +180,39 @@ def test_what_cannot_complete_or_embed_is_no_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["gpt-5-mini", "anthropics:claude", "openai:", "locla"])
 def test_a_name_of_no_known_form_is_refused_whatever_is_installed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for extra in ("openai", "umi.providers.openai_llm", "umi.providers.openai_embedder"):
-        monkeypatch.setitem(__import__("sys").modules, extra, None)
+        monkeypatch.setitem(sys.modules, extra, None)
     with pytest.raises(InvalidInput, match=f"llm '{name}' is not known; give 'openai:MODEL'"):
         umi.Memory.open("dict:", llm=name)
     with pytest.raises(InvalidInput, match=f"embedder '{name}' is not known; give 'local'"):
         umi.Memory.open("dict:", embedder=name)
+
+
+@pytest.mark.parametrize("kind", ["llm", "embedder"])
+def test_the_password_of_an_address_that_is_not_known_is_told_nowhere(kind: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{kind} 'htpp://ada@host/v1' is not known"):
+        umi.Memory.open("dict:", **{kind: "htpp://ada:s3cret@host/v1"})
+
+
+@pytest.mark.parametrize(
+    ("given", "extra", "said"),
+    [
+        ({"llm": "anthropic:claude"}, "anthropic", "anthropic:claude"),
+        ({"llm": "openai:gpt-5-mini"}, "openai", "openai:gpt-5-mini"),
+        ({"llm": "http://ada:s3cret@host/v1"}, "openai", "http://ada@host/v1"),
+        ({"embedder": "fastembed:some-model"}, "fastembed", "fastembed:some-model"),
+        ({"embedder": "ollama:some-model"}, "openai", "ollama:some-model"),
+    ],
+)
+def test_a_model_whose_extra_is_missing_names_it(
+    given: dict[str, Any], extra: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("anthropic_llm", "openai_client", "openai_llm", "openai_embedder", "fastembed_embedder"):
+        monkeypatch.delitem(sys.modules, f"umi.providers.{module}", raising=False)
+    monkeypatch.setitem(sys.modules, extra, None)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key")
+    needed = f"{said} needs an extra that is not installed ({extra}); run: pip install 'umi-memory[{extra}]'"
+    with pytest.raises(umi.UmiError, match=re.escape(needed)):
+        umi.Memory.open("dict:", **given)
 
 
 class Speechless:

@@ -51,7 +51,7 @@ def open_llm(choice: LLMChoice, call_timeout_s: float = LLM_CALL_TIMEOUT_S) -> L
 
             key = _key("ANTHROPIC_API_KEY", choice)
             return AnthropicLLM(model, key, call_timeout_s=call_timeout_s)
-        _require_known(choice, f"llm {choice!r:.80} is not known; give {_LLMS}")
+        _require_known(choice, "llm", _LLMS)
         from umi.providers.openai_llm import OpenAILLM  # noqa: PLC0415 - an extra
 
         return OpenAILLM(_server(choice, call_timeout_s))
@@ -77,7 +77,7 @@ def open_embedding(name: str, call_timeout_s: float = LLM_CALL_TIMEOUT_S) -> Emb
             from umi.providers.fastembed_embedder import FastembedEmbedder  # noqa: PLC0415 - an extra
 
             return FastembedEmbedder(model)
-        _require_known(name, f"embedder {name!r:.80} is not known; give {_EMBEDDERS}")
+        _require_known(name, "embedder", _EMBEDDERS)
         from umi.providers.openai_embedder import OpenAIEmbedder  # noqa: PLC0415 - an extra
 
         return OpenAIEmbedder(_server(name, call_timeout_s))
@@ -87,11 +87,11 @@ def open_embedding(name: str, call_timeout_s: float = LLM_CALL_TIMEOUT_S) -> Emb
         raise EmbedderUnavailable(str(error)) from error
 
 
-def _require_known(name: str, unknown: str) -> None:
+def _require_known(name: str, what: str, choices: str) -> None:
     """Refuse a name of no known form before the extra that it would need is looked for."""
     kind, _, model = name.partition(":")
     if not model or (kind not in {"openai", "ollama", "http", "https"}):
-        raise InvalidInput(unknown)
+        raise InvalidInput(f"{what} {without_password(name)!r:.80} is not known; give {choices}")
 
 
 def _server(name: str, call_timeout_s: float) -> Server:
@@ -142,4 +142,5 @@ def _key(variable: str, name: str) -> str:
 
 
 def _missing(name: str, extra: str, error: ModuleNotFoundError) -> str:
-    return f"{name} needs an extra that is not installed ({error.name}); run: pip install 'umi-memory[{extra}]'"
+    named = without_password(name)
+    return f"{named} needs an extra that is not installed ({error.name}); run: pip install 'umi-memory[{extra}]'"

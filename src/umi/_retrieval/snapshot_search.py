@@ -309,7 +309,7 @@ class SnapshotSearch:
             places = [start + step for step, key in enumerate(keys) if key in episodes]
             looks = standings.look([episodes[int(ranking.keys[place])] for place in places], terms)
             yield from ((place, float(ranking.scores[place]), look) for place, look in zip(places, looks, strict=True))
-            start, portion = start + portion, max(portion * 2, self._query.limit + 2)
+            start, portion = start + portion, max(portion * 2, self._query.limit)
 
     def _statements(
         self,
