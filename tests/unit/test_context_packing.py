@@ -121,6 +121,23 @@ def test_without_room_for_a_sentence_that_answers_no_other_one_is_shown(key: str
     assert all("under the pot" in item.line for item in packed.items)
 
 
+@pytest.mark.parametrize(
+    ("over", "matched", "shown"),
+    [
+        ("", (9, 22), "... Tea is ready. ..."),
+        ("", None, "It rains. ..."),  # not read yet
+        ("I left. ", (18, 30), "It rains. ..."),  # of the whole message
+    ],
+)
+def test_without_a_word_of_the_question_the_sentence_that_matched_is_shown(
+    over: str, matched: tuple[int, int] | None, shown: str
+) -> None:
+    left = hit(0, f"It rains. Tea is ready. {'So long. ' * 40}Bye.")
+    said = replace(left, episode=replace(left.episode, content=over + left.content), matched=matched)
+    (item,) = packing.pack(packing.answer_pieces([said]), "", 24, of_words, query_terms("Where is the key?")).items
+    assert f"Ana: {shown} [" in item.line
+
+
 def test_a_cut_message_has_no_sentence_instead_of_one_that_matters_more() -> None:
     content = f"Tea is ready. The key is under the pot. The spare key is {'very ' * 40}old. So long."
     terms = query_terms("Where is the key?")
