@@ -134,17 +134,31 @@ async def test_a_name_in_a_script_without_spaces_is_found(memory: umi.Memory, te
     assert (await memory.verify_erasure(receipt)).said_since == (again,)
 
 
-async def test_a_name_inside_an_identifier_stays_and_the_preview_shows_it(memory: umi.Memory) -> None:
-    await memory.remember("I live in Berlin.", speaker="Alice")
+@pytest.mark.parametrize(("name", "shown"), [("Alice", True), ("Bob", True), ("Al", False)])  # "al" is in any text
+async def test_a_name_inside_an_identifier_stays_and_the_preview_shows_it(
+    memory: umi.Memory, name: str, shown: bool
+) -> None:
+    await memory.remember("I live in Berlin.", speaker=name)
     ids = [
-        *(await memory.remember("The minutes are in notes_alice.txt.")).episode_ids,
-        *(await memory.remember("Sure.", speaker="alice2")).episode_ids,
+        *(await memory.remember(f"The minutes are in notes_{name.lower()}.txt.")).episode_ids,
+        *(await memory.remember("Sure.", speaker=f"{name.lower()}2")).episode_ids,
     ]
-    preview = await memory.preview_erasure("Alice")
-    assert [one.id for one in preview.left] == ids
-    receipt = await memory.erase("Alice")
+    preview = await memory.preview_erasure(name)
+    assert [one.id for one in preview.left] == (ids if shown else [])
+    receipt = await memory.erase(name)
     assert len(receipt.deleted) == 1
     assert (await memory.verify_erasure(receipt)).ok
+
+
+@pytest.mark.parametrize(("name", "shown"), [("Kim Baxter", ["Kim", "Baxter"]), ("Bo van Dyk", ["van", "Dyk"])])
+async def test_the_preview_shows_where_a_part_of_the_name_is_said(
+    words: umi.Memory, name: str, shown: list[str]
+) -> None:
+    await words.remember("I live in Berlin.", speaker=name)
+    for part in name.split():
+        await words.remember(f"So says {part}.")
+    preview = await words.preview_erasure(name)
+    assert [one.content for one in preview.left] == [f"So says {part}." for part in shown]
 
 
 async def test_bytes_that_a_row_no_longer_holds_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

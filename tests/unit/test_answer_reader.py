@@ -84,6 +84,29 @@ def test_what_does_not_concern_the_question_makes_nothing_outdated() -> None:
     assert read("Where does the choir rehearse?", *texts)[0].outdated > read("Who has the key?", *texts)[0].outdated
 
 
+_BOATS = ("The boat is in the harbour.", "My blue boat is called Wren.", "The old boat is called Moth.")
+
+
+@pytest.mark.parametrize(
+    ("question", "matched", "read_at"),
+    [
+        ("What is my blue boat called?", None, 1),
+        ("What is it called?", None, 1),  # the first of equals
+        ("Who sings?", None, 0),
+        ("What is my blue boat called?", (0, 28), 0),  # only where the search has found it
+        ("What is my blue boat called?", (56, 60), 2),
+        ("What is it called?", (26, 28), 0),
+        ("What is it called?", (27, 29), 1),
+        ("Is it blue?", (54, 60), 1),
+    ],
+)
+def test_the_statement_that_is_read_shares_most_words(
+    question: str, matched: tuple[int, int] | None, read_at: int
+) -> None:
+    text = " ".join(_BOATS)
+    assert text[slice(*passage(text, "user", question, matched).span)] == _BOATS[read_at]
+
+
 @pytest.mark.parametrize("place", [0, 75, 750])
 def test_a_long_message_is_read_around_its_statement(place: int) -> None:
     aside = "We talked about the weather for a while. "

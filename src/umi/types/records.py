@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -94,26 +94,27 @@ class Entity:
     entity_type: EntityType
     name: str
     content: str
-    id: str = field(default="", kw_only=True)
-    subject: str = field(default="", kw_only=True)
-    slot: str = field(default="", kw_only=True)
-    value: str = field(default="", kw_only=True)
-    negated: bool = field(default=False, kw_only=True)
-    confidence: float = field(default=1.0, kw_only=True)
-    episode_id: str = field(default="", kw_only=True)
-    span: tuple[int, int] | None = field(default=None, kw_only=True)
-    at: datetime | None = field(default=None, kw_only=True)
-    arrival: int = field(default=-1, kw_only=True)
-    valid_from: datetime | None = field(default=None, kw_only=True)
-    valid_to: datetime | None = field(default=None, kw_only=True)
-    recorded_at: datetime | None = field(default=None, kw_only=True)
-    invalidated_at: datetime | None = field(default=None, kw_only=True)
-    metadata: JSONObject = field(default_factory=dict, kw_only=True)
-    also: tuple[str, ...] = field(default=(), kw_only=True)
-    mode: Mode = field(default=Mode.ASSERTED, kw_only=True)
-    said_by: str = field(default="", kw_only=True)
-    valid_until: datetime | None = field(default=None, kw_only=True)
-    notes: ReaderNotes | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    id: str = ""
+    subject: str = ""
+    slot: str = ""
+    value: str = ""
+    negated: bool = False
+    confidence: float = 1.0
+    episode_id: str = ""
+    span: tuple[int, int] | None = None
+    at: datetime | None = None
+    arrival: int = -1
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    recorded_at: datetime | None = None
+    invalidated_at: datetime | None = None
+    metadata: JSONObject = field(default_factory=dict)
+    also: tuple[str, ...] = ()
+    mode: Mode = Mode.ASSERTED
+    said_by: str = ""
+    valid_until: datetime | None = None
+    notes: ReaderNotes | None = None
 
     def __post_init__(self) -> None:
         if not self.id:
