@@ -310,14 +310,15 @@ async def test_a_late_word_moves_the_border() -> None:
         assert "I work at Acme." not in await shown(memory, "Where does Ann work?", "2026-04-01")
 
 
-async def test_a_statement_runs_out_when_it_says_so() -> None:
+@pytest.mark.parametrize(("kind", "stays"), [("topic", False), ("event", True)])  # what happened once is never over
+async def test_a_statement_runs_out_when_it_says_so(kind: str, stays: bool) -> None:
     text = "I help out at the bakery until June."
-    model = Scripted({text: [states(text, "Ann's job", until="2026-06-01")]})
+    model = Scripted({text: [states(text, "Ann's job", until="2026-06-01", type=kind)]})
     async with told(model, [("2026-03-01", text)]) as memory:
         assert await shown(memory, "Where does Ann help out?", "2026-04-01") == [text]
-        assert await shown(memory, "Where does Ann help out?", "2026-06-02") == []
         assert datetime.now().year > 2025, "the machine's clock is right"  # noqa: DTZ005
-        assert await shown(memory, "Where does Ann help out?") == []
+        for now in ("2026-06-02", None):
+            assert await shown(memory, "Where does Ann help out?", now) == [text] * stays
 
 
 async def test_who_wants_a_person_to_confirm_sets_act_from_to_one() -> None:

@@ -183,6 +183,20 @@ async def test_feedback_by_one_id_credits_in_each_namespace_what_was_shown_of_it
         assert await memory.check() == []
 
 
+async def test_what_was_shown_of_several_is_remembered_again_in_none(words: umi.Memory) -> None:
+    alice, team = words.switch("alice"), words.switch("team")
+    kept = await team.remember("The billing release is on Friday.")
+    party = "The billing release party is on Saturday at the lake, far from the office."
+    await alice.remember(party)
+    found = await words.recall("billing release", namespaces=BOTH, limit=1, min_score=0)
+    (shown,) = found.hits
+    assert shown.namespace == "team"
+    repeated = await team.remember(found.as_context(), role="assistant")
+    assert (repeated.replayed, repeated.episode_ids) == (True, kept.episode_ids)
+    for text in (shown.content, party):  # of another namespace, and left out
+        assert not (await alice.remember(text, role="assistant")).replayed
+
+
 async def test_why_nothing_is_shown_is_said_of_the_best_candidate(memory: umi.Memory) -> None:
     await _fill(memory)
     query = "billing service"

@@ -203,6 +203,8 @@ def test_a_budget_is_filled_with_few_calls_of_the_counter() -> None:
         ("\u202eevil\u202c \x1b[31mred", "evil [31mred"),
         ("a < b and <b>memory</b>", "a < b and <b>memory</b>"),
         ("<</memory", "&lt;&lt;/memory"),
+        ("<_ / _ / memory", "&lt;_ / _ / memory"),  # eight signs
+        ("< _ / _ / memory", "< _ / _ / memory"),
     ],
 )
 def test_text_becomes_one_line_that_ends_no_fence(text: str, shown: str) -> None:

@@ -42,6 +42,7 @@ UPDATES = (
     ("I run 6 vans and 9 trucks.", "I now run 8 vans and 9 trucks."),
     ("I've been sticking to my stretching routine for 2 weeks.", "I've been sticking to my stretching routine for 2 months now."),
     ("I have knitted 12 squares of the rainbow blanket.", "I've now knitted 30 squares for our raffle at church."),  # half of the words
+    ("I have 12 chairs.", "I've now collected 30 chairs."),
 )  # fmt: skip
 OTHERS = (
     (THREE, "I've tried four Italian restaurants in the city so far."),
@@ -57,6 +58,7 @@ OTHERS = (
     ("My commute takes 60 minutes.", "My commute takes 1 hour now."),
     ("I've had the rowing machine for 24 months.", "I've had the rowing machine for 2 years now."),
     ("I scored 64% in the harbour pilot exam.", "My score in the crossword contest went up to 78%."),  # fewer than half of the words
+    ("I have 12 chairs.", "I've now sold 30 chairs at the village market."),  # little but the unit is shared
     ("I have four hens now.", "I have 6 brown hens now."),
     ("I have finished 12 quilts.", "I'm on my fifth row of the quilt."),
     ("My flight to Oslo is at 7:30 am on Monday.", "My flight to Rome is at 9:15 am on Friday."),
