@@ -258,13 +258,14 @@ async def test_an_alias_goes_to_whoever_else_has_it(words: umi.Memory) -> None:
     assert await whose() == ["anna"]
 
 
-async def test_a_conclusion_that_waits_knows_what_it_lost(tmp_path: Path, embedder: object) -> None:
-    class Down:
-        """A model that is not there."""
+class Down:
+    """A model that is not there."""
 
-        async def complete(self, _request: object) -> umi.Completion:
-            raise umi.LLMError.ServiceUnavailable
+    async def complete(self, _request: object) -> umi.Completion:
+        raise umi.LLMError.ServiceUnavailable
 
+
+async def test_a_conclusion_that_waits_knows_what_it_lost(tmp_path: Path) -> None:
     path = str(tmp_path / "umi.db")
     async with umi.Memory.open(path, embedder=None) as memory:
         source = await memory.remember("Alice lives in Paris.")
@@ -276,6 +277,24 @@ async def test_a_conclusion_that_waits_knows_what_it_lost(tmp_path: Path, embedd
         await memory.maintain()
         step = (await memory.list()).items[0]
         assert step.state is HitState.STALE
+
+
+async def test_a_conclusion_that_waits_finds_its_source_when_that_is_read_again(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path, embedder=None) as memory:
+        taught = await memory.remember("My sister Annabel is a nurse.", speaker="Bob")
+        moved = await memory.remember("My sister moved to Berlin. The cat is grey.", speaker="Bob")
+        assert moved.entities[0].subject == "annabel"
+    async with umi.Memory.open(path, embedder=None, llm=Down()) as memory:
+        told = await memory.remember("A flat there will be needed.", derived_from=[moved.entities[0].id])
+        assert told.deferred
+    async with umi.Memory.open(path, embedder=None) as memory:
+        await memory.forget(taught.episode_ids[0])
+        await memory.maintain()
+        read, _, concluded = (await memory.list()).items
+        assert (read.entity.subject, read.entity.value) == ("bob's sister", "Berlin")
+        assert concluded.state is HitState.CURRENT
+        assert [row.source_id for row in concluded.evolutions] == [read.entity.id]
 
 
 async def test_a_reader_keeps_the_bytes_until_maintain(tmp_path: Path) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from conftest import HandClock, day
+from scripted import Scripted, states
 
 import umi
 from umi import Completion, CompletionRequest, Degradation, EvolutionType, HitState, limits
@@ -184,6 +186,34 @@ async def test_what_changes_while_a_model_thinks_is_looked_at_again(tmp_path: Pa
         assert "blue" not in existing, "what was judged is not asked again"
         found = {(row.source_id, row.target_id) for row in receipt.evolutions}
         assert found == {(old.entities[0].id, receipt.entities[0].id) for old in (first, *between)}
+
+
+class Interrupted(Scripted):
+    """Something happens while it thinks about what changed."""
+
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        answer = await super().complete(request)
+        if request.task == "evolve" and self.meanwhile is not None:
+            await self.meanwhile()
+        return answer
+
+
+async def test_what_is_forgotten_while_a_model_thinks_takes_no_other_verdict_along(tmp_path: Path) -> None:
+    rents = ["The rent is 900.", "The rent is 950.", "The rent is 990."]
+    model = Interrupted(
+        {text: [states(text, "rent")] for text in rents}, {(rents[2], old): "update" for old in rents[:2]}
+    )
+    async with (
+        umi.Memory.open(str(tmp_path / "umi.db"), embedder=None, llm=model) as memory,
+        umi.Memory.open(str(tmp_path / "umi.db"), embedder=None) as other,
+    ):
+        first, _ = [await memory.remember(text, speaker="Ann") for text in rents[:2]]
+        model.meanwhile = partial(other.forget, first.episode_ids[0])
+        await memory.remember(rents[2], speaker="Ann")
+        states_of = {step.entity.content: step.state for step in await memory.history("rent")}
+        assert states_of == {rents[1]: HitState.SUPERSEDED, rents[2]: HitState.CURRENT}
 
 
 async def test_a_target_that_never_stands_still_is_deferred(tmp_path: Path, model: Reader) -> None:

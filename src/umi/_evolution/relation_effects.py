@@ -82,8 +82,7 @@ class RelationEffects:
     def know_relations(self, relations: Mapping[str, tuple[EvolutionRelation, ...]], entity_ids: Iterable[str]) -> None:
         """Add all relations of entities that the caller has already read from this snapshot to the cache."""
         for id_ in entity_ids:
-            if id_ not in self._rows:
-                self._keep(id_, relations.get(id_, ()))
+            self._keep(id_, relations.get(id_, ()))
 
     def load(self, entity_ids: Iterable[str]) -> None:
         """Load the relations of entities in one query; later calls about them need none."""
