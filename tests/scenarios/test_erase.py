@@ -357,6 +357,25 @@ async def test_a_name_in_metadata_goes_whatever_stands_before_it(words: umi.Memo
     assert (left.content, left.metadata, beside.metadata) == ("Gus likes chess.", {}, {"cc": "met\nBea"})
 
 
+@pytest.mark.parametrize(
+    ("value", "subject", "goes"),
+    [
+        (4711, "4711", True),
+        ([{"number": 4711}], "4711", True),
+        (47110, "4711", False),
+        (True, "True", False),  # JSON has no such words
+        (None, "None", False),
+    ],
+)
+async def test_a_number_in_metadata_names_whom_it_stands_for(
+    words: umi.Memory, value: object, subject: str, goes: bool
+) -> None:
+    told = await words.remember("Gus likes chess.", metadata={"from": value})
+    assert (await words.erase(subject)).redacted == told.episode_ids * goes
+    (left,) = (await words.episodes()).items
+    assert (left.content, left.metadata) == ("Gus likes chess.", {} if goes else {"from": value})
+
+
 async def test_a_name_of_signs_goes_wherever_it_stands(words: umi.Memory, tmp_path: Path) -> None:
     await words.remember("I live in Timbuktu.", speaker="\U0001f431")
     await words.remember("I met \U0001f431today. What a day!", speaker="Cleo")

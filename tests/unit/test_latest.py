@@ -69,6 +69,11 @@ def test_the_past_and_other_questions_are_left_alone(question: str) -> None:
         ("How much did the boat cost?", "The boat leaves at 7:30 am.", False),
         ("How many sails does the boat have?", "The boat has four sails.", True),
         ("How many sails does the boat have?", "The boat cost $900.", False),
+        ("How many sails does the boat have?", "Counting the sails of the boat, I got to 4.", True),
+        ("How many sails does the boat have?", "I rowed the boat and got to 4.", False),  # of what is not said
+        ("How many sails does the boat have?", "The boat with its sails has four oars.", False),
+        ("How many times did I row?", "I rowed four times.", True),
+        ("How many times did I row?", "I rowed four boats.", False),
         ("How long is the trip by boat?", "The trip by boat takes 40 minutes.", True),
         ("How long is the trip by boat?", "The boat has four sails.", False),
         ("How often do I row?", "I row three times a week.", True),
