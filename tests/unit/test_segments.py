@@ -37,6 +37,33 @@ def test_a_sentence_without_an_end_is_cut_at_its_marks() -> None:
     assert second.startswith("and then Mary")
 
 
+@pytest.mark.parametrize(
+    ("clauses", "found"),
+    [
+        ((15, 15), [30]),
+        ((15, 16), [15, 16]),
+        ((4, 27), [31]),  # a piece has five words at least
+        ((5, 26), [5, 26]),
+        ((26, 5), [26, 5]),
+        ((27, 4), [31]),
+        ((5, 11, 15), [16, 15]),  # at the mark that is nearest to the middle
+        ((20, 10, 31), [30, 31]),
+        ((20, 11, 30), [20, 11, 30]),
+    ],
+)
+def test_a_sentence_of_more_than_thirty_words_is_cut(clauses: tuple[int, ...], found: list[int]) -> None:
+    text = ", ".join(" ".join(["word"] * count) for count in clauses)
+    assert [len(part.split()) for part in parts(text)] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("It rains. We met in May.", 1), ("It rains now. We met in May.", 2), ("We met in May. It rains now.", 2)],
+)
+def test_a_statement_has_three_words_at_least(text: str, found: int) -> None:
+    assert len(parts(text)) == found
+
+
 def test_a_text_with_few_words_is_one_statement() -> None:
     assert parts("ok") == ["ok"]
     assert parts("  ") == []
