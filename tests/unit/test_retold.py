@@ -59,6 +59,7 @@ OTHERS = (
     ("I've had the rowing machine for 24 months.", "I've had the rowing machine for 2 years now."),
     ("I scored 64% in the harbour pilot exam.", "My score in the crossword contest went up to 78%."),  # fewer than half of the words
     ("I have 12 chairs.", "I've now sold 30 chairs at the village market."),  # little but the unit is shared
+    ("I met the tram app team on June 3.", "I met the tram app team again on June 20."),  # no plan
     ("I have four hens now.", "I have 6 brown hens now."),
     ("I have finished 12 quilts.", "I'm on my fifth row of the quilt."),
     ("My flight to Oslo is at 7:30 am on Monday.", "My flight to Rome is at 9:15 am on Friday."),
@@ -108,6 +109,19 @@ async def test_another_thing_or_occasion_is_left_alone(old: str, new: str) -> No
     async with umi.Memory.open("dict:") as memory:
         await told(memory, old, new)
         assert not [row for *_, row in await flags(memory) if row.reason.startswith("told again")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The tram app has its launch scheduled for June 3.", "We pushed the launch of the tram app back to June 20."),
+        ("The deadline for the boat race forms is June 3.", "They've moved the deadline of the boat race to June 20."),
+    ],
+)
+async def test_a_day_that_was_moved_is_flagged(old: str, new: str) -> None:
+    async with umi.Memory.open("dict:") as memory:
+        await told(memory, old, new)
+        assert [pair[:2] for pair in await flags(memory)] == [(old, new)]
 
 
 async def test_what_comes_late_takes_its_place(tmp_path: Path) -> None:

@@ -199,8 +199,6 @@ def _may_be_planned(old: ValueMention, new: ValueMention) -> bool:
         for term, weight in old.weights.items()
         if weight >= _HEAVY and new.weights.get(term, 0.0) >= _HEAVY and term not in _stems(old.names)
     )
-    if not (old.near & new.weights.keys() and new.near & old.weights.keys()):
-        return False
     habit = all(one.text.lower().endswith("days") for one in (old, new))
     if not (
         habit
