@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
+from umi._learning.boosts import _order
 from umi._learning.credit import AGE_ZERO, FACTOR_REACH, Judge, added, age_weight, credit_of, share_of, summed
 from umi.types.learning_rows import Belief, Share, SignalRow, Total
 
@@ -34,6 +36,11 @@ def told(*said: tuple[str, float, int], at: datetime = NOW) -> tuple[list[Belief
 def factor(*said: tuple[str, float, int]) -> float:
     beliefs, totals = told(*said)
     return Judge(totals, NOW).judge(beliefs).factor
+
+
+@pytest.mark.parametrize("score", [0.0, 0.5, 0.999999, 1.0])
+def test_of_equally_relevant_ones_the_better_judged_comes_first_however_relevant(score: float) -> None:
+    assert [*_order(np.full(3, score), np.array([1 / FACTOR_REACH, 1.0, FACTOR_REACH]))] == [2, 1, 0]
 
 
 def test_twenty_failures_lower_and_twenty_successes_raise_and_both_are_bounded() -> None:

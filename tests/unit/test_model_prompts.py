@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -11,7 +12,15 @@ import pytest
 from umi._evolution.model_judge import Offer, _fitting
 from umi._reading.model.extraction import windows
 from umi._reading.model.prompts import build_evolution_prompt, build_extraction_prompt, memory_line, statement_line
-from umi.limits import LLM_CANDIDATES_BYTES, LLM_KNOWN_COUNT_MAX, LLM_MEMORY_CHARACTERS_MAX, LLM_WINDOW_BYTES_MAX
+from umi.limits import (
+    LLM_CANDIDATES_BYTES,
+    LLM_CANDIDATES_MORE_BYTES,
+    LLM_EVOLVE_ENTITIES_COUNT_MAX,
+    LLM_KNOWN_COUNT_MAX,
+    LLM_MEMORY_CHARACTERS_MAX,
+    LLM_PROMPT_BYTES_MAX,
+    LLM_WINDOW_BYTES_MAX,
+)
 from umi.types import Entity, EntityType, Episode
 
 
@@ -44,6 +53,29 @@ def test_existing_statements_fill_their_room_in_a_prompt_and_no_more() -> None:
     longer = replace(old[0], content=old[0].content + "z")
     offered = Offer((new,), {new.id: (longer, *old[1:])}, 0)
     assert _fitting(offered, [new], offered.pairs()) == [longer, *old[1:-1]]
+
+
+@pytest.mark.parametrize(
+    ("count", "room"),
+    [
+        (1, LLM_CANDIDATES_BYTES),
+        (2, LLM_CANDIDATES_BYTES + LLM_CANDIDATES_MORE_BYTES),
+        (LLM_EVOLVE_ENTITIES_COUNT_MAX, LLM_PROMPT_BYTES_MAX // 2),  # the new ones and what to do need the rest
+    ],
+)
+def test_the_room_of_existing_statements_grows_with_the_new_ones_up_to_half_a_prompt(count: int, room: int) -> None:
+    new = [note(10_000 + number, "z" * 30) for number in range(count)]
+    old = {
+        one.id: tuple(note(10 * place + rank, "y" * LLM_MEMORY_CHARACTERS_MAX) for rank in range(10))
+        for place, one in enumerate(new)
+    }
+    offered = Offer(tuple(new), old, 0)
+    fitting = _fitting(offered, new, offered.pairs())
+    line = len(statement_line("m000", fitting[0], {}).encode()) + 1
+    assert len(fitting) == room // line
+    ranks = Counter(one.arrival % 10 for one in fitting)
+    full, more = divmod(len(fitting), count)  # the best of each, then the second best of each
+    assert ranks == {**dict.fromkeys(range(full), count), **({full: more} if more else {})}
 
 
 def test_a_prompt_with_ten_candidates_takes_at_most_1400_tokens() -> None:
