@@ -69,3 +69,24 @@ async def test_what_stands_first_though_less_relevant_takes_the_score_that_it_ta
         assert [(hit.content, hit.score) for hit in amounts] == [(newer.content, 0.8), (older.content, 0.6)]
         read = (await answer_order.in_order(reader, QUESTION, hits)).hits
         assert [(hit.content, hit.score) for hit in read] == [(newer.content, 0.8), (older.content, 0.8)]
+
+
+@pytest.mark.parametrize("outcome", ["success", "failure"])
+async def test_outcomes_put_a_hit_before_one_about_which_nothing_was_learned(
+    embedder: LocalEmbedder, outcome: str
+) -> None:
+    """The other is shown for an outdated one that it replaced, and is not relevant enough by itself."""
+    told = [
+        "The tram starts at the harbour on weekdays.",
+        "The tram starts at the market on Sundays.",
+        "Everybody gets in at Lindenplatz, I was told.",
+    ]
+    reader = Judged(embedder, judge_of({told[0]: 0.1, told[2]: 0.9}, {}))
+    async with umi.Memory.open(":memory:", embedder=reader, config=umi.Config(learn=True)) as memory:
+        judged, older, newer = [(await memory.remember(text, speaker="Ann")).entities[0].id for text in told]
+        await memory.relate(older, newer, "update", "moved")
+        found = await memory.recall(QUESTION)
+        assert [hit.id for hit in found.hits] == [newer, judged]
+        await memory.feedback(found.id, outcome=outcome, used=[judged])
+        found = await memory.recall(QUESTION)
+        assert [hit.id for hit in found.hits] == ([judged, newer] if outcome == "success" else [newer, judged])
