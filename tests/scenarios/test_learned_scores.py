@@ -79,14 +79,14 @@ async def test_outcomes_put_a_hit_before_one_about_which_nothing_was_learned(
     told = [
         "The tram starts at the harbour on weekdays.",
         "The tram starts at the market on Sundays.",
-        "Everybody gets in at Lindenplatz, I was told.",
+        "Okay then, Lindenplatz it is.",
     ]
     reader = Judged(embedder, judge_of({told[0]: 0.1, told[2]: 0.9}, {}))
     async with umi.Memory.open(":memory:", embedder=reader, config=umi.Config(learn=True)) as memory:
         judged, older, newer = [(await memory.remember(text, speaker="Ann")).entities[0].id for text in told]
         await memory.relate(older, newer, "update", "moved")
-        found = await memory.recall(QUESTION)
+        found = await memory.recall(QUESTION, min_score=0.5)
         assert [hit.id for hit in found.hits] == [newer, judged]
         await memory.feedback(found.id, outcome=outcome, used=[judged])
-        found = await memory.recall(QUESTION)
+        found = await memory.recall(QUESTION, min_score=0.5)
         assert [hit.id for hit in found.hits] == ([judged, newer] if outcome == "success" else [newer, judged])
