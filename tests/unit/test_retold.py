@@ -60,6 +60,19 @@ OTHERS = (
     ("I scored 64% in the harbour pilot exam.", "My score in the crossword contest went up to 78%."),  # fewer than half of the words
     ("I have 12 chairs.", "I've now sold 30 chairs at the village market."),  # little but the unit is shared
     ("I met the tram app team on June 3.", "I met the tram app team again on June 20."),  # no plan
+    ("My river bike has 3 gears.", "My mountain bike has 5 gears now."),
+    ("My novel is at 12.", "My novel has 15 chapters now."),
+    ("My novel has 12 chapters.", "My novel is at 15 now."),
+    ("I had 4 pottery lessons.", "I'm on my seventh pottery lesson now."),
+    ("My train leaves at 7:30 on weekdays.", "My train takes 25 minutes."),
+    ("My alarm rings at 6:30 am on Monday.", "My alarm rings at 7:15 am on Sunday."),
+    ("My alarm rings at 6:30 am.", "My alarm rings at 7:15 am on Sunday."),
+    ("My alarm rings at 6:30 am on Sunday.", "My alarm rings at 7:15 am."),
+    ("My vet is Moss.", "My vet is Dr. Moss."),
+    ("My vet is Dr. Moss.", "My vet is Moss."),
+    ("My trip takes 3 days.", "My trip takes 72 hours now."),
+    ("I stayed 3 nights in the hut.", "I stayed 3 days in the hut."),
+    ("My loom is 7 days old.", "My loom is 1 week old now."),
     ("I have four hens now.", "I have 6 brown hens now."),
     ("I have finished 12 quilts.", "I'm on my fifth row of the quilt."),
     ("My flight to Oslo is at 7:30 am on Monday.", "My flight to Rome is at 9:15 am on Friday."),
@@ -116,9 +129,20 @@ async def test_another_thing_or_occasion_is_left_alone(old: str, new: str) -> No
     [
         ("The tram app has its launch scheduled for June 3.", "We pushed the launch of the tram app back to June 20."),
         ("The deadline for the boat race forms is June 3.", "They've moved the deadline of the boat race to June 20."),
+        ("The deadline for the grant is June 3.", "The deadline for the grant was moved to June 17."),
+        ("The museum grant deadline is June 3.", "The museum grant deadline is June 17 now."),
+        ("I've read 12 books and 3 comics this year.", "I've read 15 books this year."),
+        ("My motorbike savings are at 2300.", "My motorbike savings are at $3,150 now."),
+        ("My motorbike savings are at $2300.", "My motorbike savings are at 3,150 now."),
+        ("My 10K run takes 49 minutes.", "My 10K run is down to 47:30."),
+        ("My best 5K run is 25:50.", "I ran my best 5K run in 24 minutes."),
+        ("My novel has 12 chapters.", "The chapters of my novel are at 15 now."),
+        ("The chapters of my novel are at 12.", "My novel has 15 chapters now."),
+        ("My bike has 3 gears.", "My mountain bike has 5 gears now."),
+        ("My mountain bike has 3 gears.", "My bike has 5 gears now."),
     ],
 )
-async def test_a_day_that_was_moved_is_flagged(old: str, new: str) -> None:
+async def test_a_value_in_other_words_or_another_unit_is_flagged(old: str, new: str) -> None:
     async with umi.Memory.open("dict:") as memory:
         await told(memory, old, new)
         assert [pair[:2] for pair in await flags(memory)] == [(old, new)]

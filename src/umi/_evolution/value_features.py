@@ -59,14 +59,12 @@ def comparable(old: ValueMention, new: ValueMention) -> bool:
 def _is_of_another(old: ValueMention, new: ValueMention) -> bool:
     """Whether something distinguishes the two things.
 
-    These are other people, other names, a question to somebody else, another word before a shared one ("car fund",
-    "emergency fund"), or one of several values in a sentence whose neighbours do not fit.
+    These are other people, other names, a question to somebody else, or another word before a shared one ("car fund",
+    "emergency fund").
     """
     if _strangers(old, new) or (old.names and new.names and not old.names & new.names):
         return True
     if any(ASKS in one.signs and not {"me", "we"} & one.signs for one in (old, new)):
-        return True
-    if (old.beside or new.beside) and not (old.near & _heavies(new) or new.near & _heavies(old)):
         return True
     shared = _heavies(old) & _heavies(new)
     words = ((old.before.get(term, ""), new.before.get(term, "")) for term in shared)
