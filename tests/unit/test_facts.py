@@ -99,6 +99,25 @@ async def test_what_names_all_that_is_asked_of_is_shown_in_whatever_order(said: 
     assert found.hits[0].content == said
 
 
+@pytest.mark.parametrize(
+    ("month", "held"),
+    [
+        ("May", "Bob moved to Lisbon."),  # of this year, though it has only begun
+        ("April", "Bob moved to Berlin."),
+        ("March", "Bob moved to Berlin."),
+        ("February", "Bob lives in Paris."),
+        ("December", "Bob lives in Paris."),
+        ("June", "Bob lives in Paris."),
+    ],
+)
+async def test_a_month_is_the_last_that_began_before_the_newest_statement(month: str, held: str) -> None:
+    async with umi.Memory.open("dict:", embedder=None) as memory:
+        await memory.remember("Bob lives in Paris.", at="2025-06-30T23:59:59Z")
+        await memory.remember("Bob moved to Berlin.", at="2026-03-31T23:59:59Z")
+        await memory.remember("Bob moved to Lisbon.", at="2026-05-01T00:00:00Z")
+        assert (await memory.recall(f"Where did Bob live in {month}?")).hits[0].content == held
+
+
 async def test_an_hour_later_is_no_day_of_anything() -> None:
     async with umi.Memory.open("dict:") as memory:
         await memory.remember("The flea market is on 21 June.")

@@ -141,10 +141,8 @@ def _names_another(entity: Entity, text: str) -> bool:
     if not words or words[0] not in written_small():
         return bool(words)
     said = text[slice(*entity.span)].lower()
-    return any(
-        before.split()[-1:] and before.split()[-1] in ARTICLES
-        for before in (said[: match.start()] for match in phrases([entity.subject]).finditer(said))
-    )
+    places = (match.start() for match in phrases([entity.subject]).finditer(said))
+    return any(ARTICLES.intersection(said[:place].split()[-1:]) for place in places)
 
 
 def _meets(span: Span, named: Iterable[Span]) -> bool:

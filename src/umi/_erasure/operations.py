@@ -232,7 +232,7 @@ def _carried_out(removal: Removal, cuts: Mapping[str, Cut]) -> Taken:
 def _around(tx: Transaction, entity_id: str) -> list[str]:
     """Ids of the relations of an entity's neighbours, whose reasons may quote it."""
     mine = tx.relations_of([entity_id]).get(entity_id, ())
-    ends = {end for row in mine for end in (row.source_id, row.target_id)} - {entity_id}
+    ends = {end for row in mine for end in (row.source_id, row.target_id)}
     return [row.id for group in tx.relations_of(sorted(ends)).values() for row in group]
 
 
