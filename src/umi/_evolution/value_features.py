@@ -183,7 +183,7 @@ def _may_be_named(old: ValueMention, new: ValueMention) -> bool:
     one, other = set(old.amount.key.split()), set(new.amount.key.split())
     if one <= other or other <= one or _says(new, old.amount.key) or _says(old, new.amount.key):
         return False
-    told = all({"me", "we"} & one.signs and not {"asks", "plan", "then"} & one.signs for one in (old, new))
+    told = all({"me", "we"} & one.signs and not {ASKS, "then"} & one.signs for one in (old, new))
     return told and min(_heavy(old), _heavy(new)) <= _NAMED_WORDS_MOST
 
 
