@@ -40,6 +40,26 @@ async def test_the_amount_told_last_stands_first(question: str, old: str, new: s
     assert await first_of(question, new, old, "I like long walks.") == old
 
 
+@pytest.mark.parametrize(
+    ("newer", "is_newest"),
+    [
+        ("Ida's red boat has six sails.", True),
+        ("The boat of Ida has six sails.", True),
+        ("My kite has six sails.", False),  # shares much less with the question
+        ("Ida's red boat has six oars.", False),
+        ("Ida's red boat with its sails was built in 1950.", False),
+        (umi.Message("Ida's red boat has six sails.", origin="document"), False),
+    ],
+)
+async def test_only_another_trusted_value_of_the_same_thing_takes_its_place(
+    newer: str | umi.Message, is_newest: bool
+) -> None:
+    old = "Ida's red boat has four sails."
+    content = newer if isinstance(newer, str) else newer.content
+    first = await first_of("How many sails does the red boat of Ida have?", old, newer)
+    assert first == (content if is_newest else old)
+
+
 async def test_what_one_person_has_counted_says_nothing_of_another() -> None:
     told = ("Oda has visited nine lighthouses by now.", "Carl has visited seven lighthouses so far.")
     assert await first_of("How many lighthouses has Oda visited?", *told) == told[0]
