@@ -51,8 +51,8 @@ class Naming:
         Names like "ben's sister" are left out, and words that are short or say little: they are in any text.
         """
         names = [name for name in self.names if not _possession(name)[1]]
-        several = [words for name in names if len(words := _WORD.findall(name)) > 1]
-        parts = [word for words in several for word in words if len(word) >= _PART_CHARS_MIN and query_terms(word)]
+        words = [word for name in names for word in _WORD.findall(name)]
+        parts = [word for word in words if len(word) >= _PART_CHARS_MIN and query_terms(word)]
         inside = [name for name in names if len(name) >= _PART_CHARS_MIN]
         return _any_of([*(_phrase(part) for part in parts), *(_phrase(name, border=_LETTER) for name in inside)])
 
