@@ -82,6 +82,8 @@ def test_what_is_stated(text: str, subject: str, slot: str, value: str) -> None:
         ("Please put my town from Graz to Lyon, the van came.", ("user", "lives_in", "Ghent"), "Lyon", True),
         ("Priya went from Nordlicht to Emberline.", ("priya", "works_at", "Nordlicht"), "Emberline", True),
         ("I cycle to work at Nordlicht when it's dry.", ("user", "works_at", "Nordlicht"), "Nordlicht", False),
+        ("I've had a flat in Ghent for years.", ("user", "lives_in", "Ghent"), "Ghent", False),
+        ("Every evening I take the tram home to Ghent.", ("user", "lives_in", "Ghent"), "Ghent", False),
         ("The $39 for the gym membership gets debited on the first.", ("gym membership", "costs", "$39"), "$39", False),
     ],
 )  # fmt: skip
