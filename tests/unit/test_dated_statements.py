@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from reading import claims, entities, read
 
 from umi import Memory
+from umi._reading.grammar.statements import read_statements
 
 # What each states, and its first day; None when that is the day on which it is said.
 DATED = {
@@ -94,3 +97,22 @@ async def test_where_somebody_was_is_not_where_he_is(text: str) -> None:
     async with Memory.open(":memory:") as memory:
         receipt = await memory.remember(text)
     assert [(one.slot, one.value) for one in receipt.entities if one.slot] == BYGONE[text]
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("27 February", "2029-02-27"),
+        ("28 February", "2029-02-28"),  # of a year without a 29th
+        ("29 February", "2028-02-29"),
+        ("1 March", "2029-03-01"),
+        ("February", "2029-02-01/2029-03-01"),
+        ("16 April", "2029-04-16"),
+        ("17 April", "2028-04-17"),  # 45 days ago
+        ("28 February 2028", "2028-02-28"),
+    ],
+)
+def test_what_is_to_come_on_a_day_long_past_is_next_years(said: str, value: str) -> None:
+    text = f"The launch is scheduled for {said}."
+    (found,) = read_statements(text, speaker="Sam", role="user", at=datetime(2028, 6, 1, tzinfo=UTC))
+    assert (found.slot, found.value) == ("scheduled_at", value)

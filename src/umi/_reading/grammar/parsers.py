@@ -248,6 +248,9 @@ def phrase_end(context: Context, index: int) -> int:
     return end
 
 
+_LOOSE_ENDS: Final = words("just only not in on at from since for as to")
+
+
 def clean(context: Context, start: int, end: int) -> str:
     """The words `start` to `end` without leading articles and trailing "now", "these days", "a lot"."""
     tokens = context.tokens
@@ -259,10 +262,7 @@ def clean(context: Context, start: int, end: int) -> str:
                 end -= len(tail)
                 changed = True
                 break
-        if end > start and (
-            tokens.at(end - 1) in {"just", "only", "not"}
-            or tokens.at(end - 1) in {"in", "on", "at", "from", "since", "for", "as", "to"}
-        ):
+        if tokens.at(end - 1) in _LOOSE_ENDS:
             end -= 1
             changed = True
     while tokens.at(start) in {
@@ -472,12 +472,15 @@ def _coming(context: Context, date: DateSpan) -> DateSpan:
     start, end = date.span
     told = context.text[context.tokens.start[context.begin] : end] if context.begin < len(context.tokens) else ""
     named = any(word in MONTHS for word in re.findall(r"[a-z]+", context.text[start:end].lower()))
-    leaps = any((day.month, day.day) == (2, 29) for day in (date.start, date.end))  # next year has no 29 February
-    if leaps or not named or date.start >= context.at - _LONG_AGO or _PAST_YEAR.search(told):
+    # Next year has no 29 February: what is on it stays, and what ends with the 28th ends where March begins.
+    if _is_leap(date.start) or not named or date.start >= context.at - _LONG_AGO or _PAST_YEAR.search(told):
         return date
-    return replace(
-        date, start=date.start.replace(year=date.start.year + 1), end=date.end.replace(year=date.end.year + 1)
-    )
+    last = date.end + timedelta(days=_is_leap(date.end))
+    return replace(date, start=date.start.replace(year=date.start.year + 1), end=last.replace(year=last.year + 1))
+
+
+def _is_leap(day: datetime) -> bool:
+    return (day.month, day.day) == (2, 29)
 
 
 def iso_of(text: str, span: DateSpan, other: DateSpan | None) -> str:
