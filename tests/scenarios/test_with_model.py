@@ -70,6 +70,24 @@ async def memory(tmp_path: Path, model: Reader, clock: HandClock) -> AsyncIterat
         yield memory
 
 
+@pytest.mark.parametrize(
+    ("said", "spans"),
+    [
+        (["Tea, please."], [(0, 12)]),
+        (["Tea, please.", "Tea, please."], [(0, 12), (22, 34)]),
+        (["Bob waits.", "Tea, please."], [(12, 22), (22, 34)]),
+        (["Bob waits.", "Tea, please.", "Tea, please."], [(0, 12), (12, 22), (22, 34)]),
+    ],
+)
+async def test_a_phrase_that_a_message_holds_twice_is_found_behind_what_came_before(
+    memory: umi.Memory, model: Reader, said: list[str], spans: list[tuple[int, int]]
+) -> None:
+    rows = [{"name": "Zed", "type": "person", "content": one, "confidence": 0.9} for one in said]
+    model.garbage = json.dumps({"entities": rows, "relations": []})
+    await memory.remember("Tea, please.Bob waits.Tea, please.")
+    assert [step.entity.span for step in (await memory.list()).items] == spans
+
+
 @pytest.mark.parametrize("kind", ["update", "extend", "derive", "contradict"])
 async def test_every_relation_a_model_names_is_stored_and_acted_on(
     memory: umi.Memory, model: Reader, kind: str

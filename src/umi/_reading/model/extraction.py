@@ -263,7 +263,7 @@ def says_it_all(one: Entity, episode: Episode) -> bool:
     return about <= whole and 4 * len(said & whole) >= 3 * len(whole)
 
 
-def place(text: str, words: str, after: int = 0) -> tuple[int, int] | None:
+def place(text: str, words: str, after: int) -> tuple[int, int] | None:
     """Locate some words in a text; None when it does not contain them.
 
     Tried in order: verbatim, preferably from `after` on; with other white space, quotation marks or case; the sentence
