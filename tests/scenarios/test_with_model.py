@@ -74,6 +74,7 @@ async def memory(tmp_path: Path, model: Reader, clock: HandClock) -> AsyncIterat
     ("said", "spans"),
     [
         (["Tea, please."], [(0, 12)]),
+        (["A zeppelin lands."], [(0, 34)]),  # invented: the message is a note
         (["Tea, please.", "Tea, please."], [(0, 12), (22, 34)]),
         (["Bob waits.", "Tea, please."], [(12, 22), (22, 34)]),
         (["Bob waits.", "Tea, please.", "Tea, please."], [(0, 12), (12, 22), (22, 34)]),
