@@ -236,4 +236,28 @@ EQUIVALENT: Final[Mapping[Key, str]] = {
     ("_reading/short_messages/classifier.py", "_Head.judge", "logits - logits.max()", "logits + logits.max()", 0): (
         "what all logits are shifted by cancels out in the shares"
     ),
+    ("_reading/grammar/coreference.py", "Mentions.__init__", "0", "1", 0): (
+        "only differences between the numbers of sentences count"
+    ),
+    ("stores/index/speakers.py", "Speakers.__init__", "0", "1", 0): ("how many messages nobody spoke is never asked"),
+    ("stores/index/term_counts.py", "Room.take", "1", "2", 0): ("one more number of working memory than is handed out"),
+    ("stores/sql/cache.py", "IndexCache._advance", "not len(entry.index)", "not not len(entry.index)", 0): (
+        "only when memory is reserved: columns grow by themselves"
+    ),
+    ("stores/sql/cache.py", "(module)", "0", "1", 0): (
+        "a namespace that is not there has no messages that blocks could hold"
+    ),
+    (
+        "stores/sql/rows.py",
+        "quotable",
+        "len(text) <= _QUOTED_CHARACTERS_MAX",
+        "len(text) < _QUOTED_CHARACTERS_MAX",
+        0,
+    ): ("a statement reads the same kept or quoted from its message"),
+    ("ports/store.py", "(module)", "0", "1", 0): ("every row that Umi makes says its traits"),
+    ("stores/memory/rows.py", "MemoryTransaction.remove_vectors", "1", "2", 0): ("no message has either number"),
+    ("stores/namespace_view.py", "_by_vector", "True", "False", 0): ("two columns of one answer are equally long"),
+    ("_erasure/naming.py", "(module)", "4", "5", 0): (
+        "of the characters read on either side only the nearest is looked at"
+    ),
 }
