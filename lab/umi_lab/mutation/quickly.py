@@ -30,10 +30,8 @@ from umi_lab.mutation.yard import Yard, refuse
 
 TESTS_S: Final = 10.0
 WORLDS_S: Final = 20.0
-_KINDS: Final = {
-    "answers": ANSWERS,
-    TIMEOUT: TIMEOUT,
-}  # by how what was noticed begins; otherwise tests or worlds noticed it
+# By the first word of what was noticed; anything else is of the tests or worlds that were run.
+_KINDS: Final = {"answers": ANSWERS, TIMEOUT: TIMEOUT}
 _APART_COUNT: Final = 60  # tests, or worlds, for a fault that wants a program of its own
 _ANY_FILE: Final = "limits.py"  # what is changed to itself
 _LEFT_OUT: Final = "postgres"  # what it does is no room of these, and a server for each child takes long

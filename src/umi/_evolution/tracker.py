@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from umi._core.guard import call_port
 from umi._core.stages import stage
 from umi._core.text import analyse
 from umi._core.validate import detection_options, text
@@ -16,6 +15,7 @@ from umi._evolution.candidates import alike, candidates
 from umi._evolution.relation_writer import Proposal, RelationWriter, statement_order
 from umi._reading.grammar.values import value_key
 from umi._reading.model import read_verdict
+from umi._reading.model.calls import complete_once
 from umi._reading.model.contracts import EVOLVE, VERDICT_SCHEMA
 from umi._reading.model.prompts import build_detection_prompt
 from umi._reading.short_messages.fact import FORGET
@@ -136,10 +136,7 @@ class EvolutionTracker:
     async def _by_model(self, llm: LLMProvider, new: Entity, existing: Sequence[Entity]) -> EvolutionRelation | None:
         try:
             prompt = build_detection_prompt(new, existing)
-            request = CompletionRequest(prompt, EVOLVE, schema=VERDICT_SCHEMA)
-            completion = await call_port(
-                lambda error: LLMError.ServiceUnavailable(f"the model raised {error!r}"), llm.complete, request
-            )
+            completion = await complete_once(llm, CompletionRequest(prompt, EVOLVE, schema=VERDICT_SCHEMA))
         except UmiError as error:
             self._fail(f"model failed: {error}")
             return None

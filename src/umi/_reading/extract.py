@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
 
-from umi._core.guard import call_port
 from umi._core.validate import when
 from umi._reading.grammar.clauses import bygone, denied, quoted, supposed
 from umi._reading.grammar.dates import DateSpan, find_dates
@@ -21,8 +20,9 @@ from umi._reading.grammar.lexicon import words
 from umi._reading.grammar.slots import base_slot, type_of_slot
 from umi._reading.grammar.statements import DRAFTERS, Statement, iter_statements
 from umi._reading.grammar.subjects import subject_key
-from umi._reading.grammar.tokens import sentences, tokenize
+from umi._reading.grammar.tokens import Tokens, sentences, tokenize
 from umi._reading.grammar.values import value_key
+from umi._reading.model.calls import complete_once
 from umi._reading.model.contracts import EXTRACT, SCHEMAS, read_extraction
 from umi._reading.model.prompts import build_extraction_prompt
 from umi._reading.short_messages.fact import UNREAD, Known, MessageFact, nothing_known
@@ -203,12 +203,11 @@ def _short_facts(episode: Episode, known: Known, parsed: Parsed) -> list[Message
 
 def _not_asserted(text: str) -> _NotAsserted:
     told = [tokenize(text, *span) for span in sentences(text)]
-    return _NotAsserted(
-        *(
-            [found for tokens in told for read in readers if (found := read(text, tokens))]
-            for readers in ((supposed, quoted), (denied,), (bygone,))
-        )
-    )
+
+    def found(*readers: Callable[[str, Tokens], str]) -> list[str]:
+        return [one for tokens in told for read in readers if (one := read(text, tokens))]
+
+    return _NotAsserted(others=found(supposed, quoted), denials=found(denied), bygone=found(bygone))
 
 
 def _is_asserted(fact: MessageFact, apart: _NotAsserted) -> bool:
@@ -437,10 +436,7 @@ class EntityExtractor:
         return extract_rules(episode, lambda _alias: None).result
 
     async def _ask(self, llm: LLMProvider, prompt: str) -> ExtractionResult:
-        request = CompletionRequest(prompt, EXTRACT, schema=SCHEMAS[EXTRACT])
-        answer = await call_port(
-            lambda error: LLMError.ServiceUnavailable(f"the model raised {error!r}"), llm.complete, request
-        )
+        answer = await complete_once(llm, CompletionRequest(prompt, EXTRACT, schema=SCHEMAS[EXTRACT]))
         rows, relations = read_extraction(answer.content)
         if not rows:
             raise LLMError.InvalidResponse("no entities")

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from umi._reading.grammar.dates import UNTIL
 from umi._reading.grammar.lexicon import ADVERBS, AUXILIARIES, CONJUNCTIONS, REPORTING, UNREAL, words
-from umi._reading.grammar.predicates import VERBS
+from umi._reading.grammar.predicates import HAVE, VERBS, is_month
 from umi._reading.grammar.subjects import parse_subject
 from umi._reading.grammar.tokens import Tokens
 
@@ -45,9 +46,8 @@ _FIRST_PERSON: Final = frozenset({"i", "we", "my", "our"})
 _DOING: Final = frozenset({"do", "does", "did"})
 _NOT: Final = frozenset({"not", "n't"})
 _STAYED: Final = frozenset({"worked", "lived", "resided", "grew"})
-_AUXILIARIES_OF_PERFECTS: Final = words("have has had 've 's been")
-_LATER: Final = frozenset({"until", "till"})  # "did not move to Oslo until May" did move
-_NEXT_CLAUSE: Final = _HARD | _SOFT | CONJUNCTIONS | _UNTOLD | VERBS | AUXILIARIES | _LATER
+_OF_PERFECTS: Final = HAVE | {"'s", "been"}
+_NEXT_CLAUSE: Final = _HARD | _SOFT | CONJUNCTIONS | _UNTOLD | VERBS | AUXILIARIES | UNTIL
 _CLAUSE_TOKENS_MAX: Final = 80  # a longer clause is not read
 
 
@@ -116,8 +116,9 @@ def denied(text: str, tokens: Tokens) -> str:
     for place, low in enumerate(tokens.low):
         if low in _DOING and tokens.at(place + 1) in _NOT:
             verb = place + 2
-            end = next((at for at in range(verb + 1, len(tokens)) if tokens.at(at) in _NEXT_CLAUSE), len(tokens))
-            return "" if tokens.at(end) in _LATER or verb >= end else text[tokens.start[verb] : tokens.end[end - 1]]
+            end = _clause_end(tokens, verb + 1)
+            # "did not move to Oslo until May" did move
+            return "" if tokens.at(end) in UNTIL or verb >= end else text[tokens.start[verb] : tokens.end[end - 1]]
     return ""
 
 
@@ -127,10 +128,14 @@ def bygone(text: str, tokens: Tokens) -> str:
     What "has lived in Oslo" or "used to live there" says of today is read elsewhere.
     """
     for place, low in enumerate(tokens.low):
-        if low in _STAYED and not any(tokens.at(at) in _AUXILIARIES_OF_PERFECTS for at in (place - 1, place - 2)):
-            end = next((at for at in range(place + 1, len(tokens)) if tokens.at(at) in _NEXT_CLAUSE), len(tokens))
-            return text[tokens.start[place] : tokens.end[end - 1]]
+        if low in _STAYED and not any(tokens.at(at) in _OF_PERFECTS for at in (place - 1, place - 2)):
+            return text[tokens.start[place] : tokens.end[_clause_end(tokens, place + 1) - 1]]
     return ""
+
+
+def _clause_end(tokens: Tokens, start: int) -> int:
+    """The first token from `start` on at which another clause may begin."""
+    return next((at for at in range(start, len(tokens)) if tokens.at(at) in _NEXT_CLAUSE), len(tokens))
 
 
 def hearsay(tokens: Tokens, clause: Clause) -> bool:
@@ -186,24 +191,28 @@ def split(text: str, tokens: Tokens, speaker: tuple[str, str], after_date: After
         speaker: Name and key of "I".
         after_date: The first token after a date that begins at a token; that token where none does.
     """
+
+    def opens(place: int) -> str:
+        return _opens(text, tokens, place, speaker, after_date)
+
     # Each cut: first token of the clause, whether it inherits its subject, whether it is asserted.
     cuts: list[tuple[int, bool, bool]] = [(0, False, True)]
     for place in range(1, len(tokens)):
         low = tokens.at(place)
         if low in _HARD:
-            cuts.append((place + 1, _opens(text, tokens, place + 1, speaker, after_date) == "verb", low != "("))
+            cuts.append((place + 1, opens(place + 1) == "verb", low != "("))
         elif low in _SOFT:
-            kind = _opens(text, tokens, place + 1, speaker, after_date)
+            kind = opens(place + 1)
             if kind:
                 cuts.append((place + 1, kind == "verb", True))
-        elif low in _UNTOLD and (low != "as" or _opens(text, tokens, place + 1, speaker, after_date) == "subject"):
+        elif low in _UNTOLD and (low != "as" or opens(place + 1) == "subject"):
             # "tea or coffee", "after lunch": no clause follows.
-            if low == "or" and not _opens(text, tokens, place + 1, speaker, after_date):
+            if low == "or" and not opens(place + 1):
                 continue
-            if low in {"before", "after", "until", "once"} and not _opens(text, tokens, place + 1, speaker, after_date):
+            if low in {"before", "after", "until", "once"} and not opens(place + 1):
                 continue
             cuts.append((place + 1, low in {"who", "which", "that"}, False))
-        elif low in _TELLING and _opens(text, tokens, place + 1, speaker, after_date) == "subject":
+        elif low in _TELLING and opens(place + 1) == "subject":
             cuts.append((place + 1, False, True))
     return _clauses(tokens, cuts)
 
@@ -234,7 +243,7 @@ def _opens(text: str, tokens: Tokens, index: int, speaker: tuple[str, str], afte
         return ""
     if low == "like":  # a preposition here more often than a verb
         return ""
-    if (low in VERBS or low in AUXILIARIES) and not (low == "may" and tokens.at(adverbs + 1)[:1].isdigit()):
+    if (low in VERBS or low in AUXILIARIES) and not is_month(low, tokens.at(adverbs + 1)):
         return "verb"
     # "..., now at StartupX": the verb is left out.
     if adverbs > index and tokens.at(adverbs - 1) in {"now", "currently"} and low in {"at", "in", "with", "living"}:

@@ -69,10 +69,10 @@ _RECURRING: Final = re.compile(
 )
 _OTHER_WORDS: Final = frozenset({"mon", "wed", "sat", "sun"})  # short names of days that are words as well
 _BEFORE_SENTENCES: Final = frozenset({"", ".", "!", "?", ":"})
-_BEFORE_DAYS: Final = frozenset({"on", "by", "until", "till", "since"})
 # Words before a date that make it the beginning of something.
 _SINCE: Final = frozenset({"since", "as of", "from", "starting", "effective"})
 UNTIL: Final = frozenset({"until", "till"})  # and its end
+_BEFORE_DAYS: Final = UNTIL | {"on", "by", "since"}
 _SINCE_PAST: Final = frozenset({"since"})  # of these, the one that is only said of the past
 _YEAR_MIN: Final = 1900  # a number outside this range is not taken as a year
 _YEAR_MAX: Final = 2100

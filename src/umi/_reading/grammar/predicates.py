@@ -16,7 +16,7 @@ from umi._reading.grammar.tokens import Tokens
 Parser = Callable[[Context, int], list[str]]
 
 _BE: Final = words("am is are was were be been being 'm 're 's")
-_HAVE: Final = frozenset(["has", "have", "had", "'ve"])
+HAVE: Final = frozenset(["has", "have", "had", "'ve"])
 _PAST: Final = frozenset(["was", "were", "had", "did"])
 _AUX_STEPS_MAX: Final = 10
 # "got promoted" is a passive, "got a job" is not
@@ -44,6 +44,11 @@ class Verb:
     got: bool = False
     third: bool | None = None  # whether the subject needs "works" rather than "work"; None: not checked
 
+    @property
+    def perfect(self) -> bool:
+        """Whether it is in the present perfect: "has lived", "have been"."""
+        return self.have and not (self.past or self.modal or self.did)
+
 
 def read_auxiliaries(tokens: Tokens, index: int, end: int) -> Verb:
     """Read the words between the subject and the main word; adverbs are skipped."""
@@ -53,6 +58,11 @@ def read_auxiliaries(tokens: Tokens, index: int, end: int) -> Verb:
         if verb.index >= end or not _step(verb, low, following):
             break
     return verb
+
+
+def is_month(low: str, following: str) -> bool:
+    """Whether "may" is a month and no auxiliary: "May 5"."""
+    return low == "may" and following[:1].isdigit()
 
 
 def _step(verb: Verb, low: str, following: str) -> bool:
@@ -75,7 +85,7 @@ def _step(verb: Verb, low: str, following: str) -> bool:
         verb.modal |= low in {"going", "about", "supposed"}
         verb.index += 2
         return True
-    if low in MODALS and not (low == "may" and following[:1].isdigit()):
+    if low in MODALS and not is_month(low, following):
         verb.can |= low in {"can", "cannot"}
         verb.negated |= low == "cannot"
         verb.modal = True
@@ -86,7 +96,7 @@ def _step(verb: Verb, low: str, following: str) -> bool:
     elif low in _BE:
         verb.be, verb.have = True, verb.have and low == "been"
         verb.past |= low in _PAST
-    elif low in _HAVE:
+    elif low in HAVE:
         verb.have, verb.have_at = True, verb.index
         verb.past |= low in _PAST
     elif low in {"got", "gotten"} and (following in _GOT or following in STATUS_VERBS):

@@ -146,7 +146,7 @@ def _holds(rule: Rule, verb: Verb, word: str, dates: Sequence[DateSpan]) -> tupl
     if rule.form == "state":
         return _holds_now(rule, verb, word)
     if rule.form == "since":  # without its beginning "has worked at Acme" may be over
-        if _is_perfect(verb) and any(date.lead == "since" for date in dates):
+        if verb.perfect and any(date.lead == "since" for date in dates):
             return verb.negated != rule.negative, verb.negated
         ends = not (verb.have or verb.be or verb.negated) and any(date.lead in UNTIL for date in dates)
         return (not rule.negative, True) if ends else None  # "worked at Acme until May"
@@ -273,15 +273,6 @@ _PAST_WORDS: Final = words(
 )
 
 
-def is_perfect(tokens: Tokens, start: int, end: int) -> bool:
-    """Whether the predicate is in the present perfect: "has lived", "have been"."""
-    return _is_perfect(read_auxiliaries(tokens, start, end))
-
-
-def _is_perfect(verb: Verb) -> bool:
-    return verb.have and not (verb.past or verb.modal or verb.did)
-
-
 def is_past(tokens: Tokens, start: int, end: int) -> bool:
     """Whether the clause is about the past, so that "on Friday" is the last one."""
     for place in range(start, min(end, start + 6)):  # the verb is among the first words of the predicate
@@ -293,12 +284,15 @@ def is_past(tokens: Tokens, start: int, end: int) -> bool:
     return False
 
 
+_ENDS: Final = UNTIL | {"by", "for"}  # words before a date that is no beginning
+
+
 def valid_from(found: Found, dates: tuple[DateSpan, ...], at: datetime) -> datetime | None:
     """The past date from which the statement holds, when the text names one; None for slots whose value is a date."""
     if found.slot in {"scheduled_at", "due", "birthday", "visited"}:
         return None
     for date in dates:
-        begins = date.since or (found.event and date.lead not in {*UNTIL, "by", "for"})
+        begins = date.since or (found.event and date.lead not in _ENDS)
         if date.start < at and (begins or (found.over and date.lead in UNTIL)):
             return date.start
     return None

@@ -17,7 +17,7 @@ from umi._reading.grammar.coreference import Mentions
 from umi._reading.grammar.dates import DateSpan, find_dates, find_lasting
 from umi._reading.grammar.lexicon import CHANGE_CUES, any_of
 from umi._reading.grammar.parsers import Context
-from umi._reading.grammar.predicates import VERBS
+from umi._reading.grammar.predicates import VERBS, read_auxiliaries
 from umi._reading.grammar.slots import is_single, type_of_slot
 from umi._reading.grammar.subjects import PEOPLE, Kind, Subject, parse_subject, subject_key
 from umi._reading.grammar.tokens import Tokens, sentences, tokenize
@@ -234,11 +234,9 @@ class _Reader:
         """
         begin, stop = tokens.start[first], tokens.end[clause.end - 1]
         past = slot_matching.is_past(tokens, subject.end, clause.end)
-        lasting = (
-            find_lasting(self.text, self.at, begin, stop)
-            if slot_matching.is_perfect(tokens, subject.end, clause.end)
-            else []
-        )
+        lasting = find_lasting(self.text, self.at, begin, stop)
+        if lasting and not read_auxiliaries(tokens, subject.end, clause.end).perfect:
+            lasting = []  # "lived in Oslo for two years" says nothing of today
         dates = (*find_dates(self.text, self.at, begin, stop, past=past), *lasting)
         # A text typed without capitals has no proper names to recognise; names are then guessed with less confidence.
         lower = not any(tokens.capital(place) for place in range(len(tokens)))

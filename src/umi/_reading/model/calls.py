@@ -294,6 +294,19 @@ async def judge(asked: object, completion: Completion, quality: float) -> None:
         await asked.judged(completion.decision_id, quality)
 
 
+async def complete_once(llm: LLMProvider, request: CompletionRequest) -> Completion:
+    """Ask a model once, as the public classes of the seeds do: without budget, retries and deadline.
+
+    Raises:
+        LLMError: The model's own, and `ServiceUnavailable` for whatever else it raises.
+    """
+    return await call_port(_raised, llm.complete, request)
+
+
+def _raised(error: Exception) -> LLMError:
+    return LLMError.ServiceUnavailable(f"the model raised {error!r}")
+
+
 def _failure(error: Exception) -> LLMError:
     """The error of an exception raised by the user's model."""
     return (
